@@ -1,4 +1,4 @@
-/** Debian's Chromium, installed at need where that is possible; otherwise the reason why there is none. */
+/** Debian's Chromium, installed on demand where possible; otherwise the reason why it is missing. */
 import { execFile } from 'node:child_process';
 import { access, constants, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';

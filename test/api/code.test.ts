@@ -78,7 +78,7 @@ describe('runs over HTTP', () => {
     await expect.poll(() => runs.metrics().running, { timeout: 60_000 }).toBe(0);
   });
 
-  test('what is no run is refused', async () => {
+  test('refuses an invalid run', async () => {
     const wrong = [
       { language: 'cobol', code: '' },
       { language: 'python' },

@@ -76,7 +76,7 @@ describe('CTX-2: ingest', () => {
     ['an unknown field', { catgory: 'core' }, 400, 'invalid_input'],
     ['an id that is a path of its own', { id: 'categories' }, 400, 'invalid_input'],
     ['an id with NUL', { id: 'a\0b' }, 400, 'invalid_input'],
-    ['a date that is none', { valid_until: 'tomorrow' }, 400, 'invalid_input'],
+    ['an invalid date', { valid_until: 'tomorrow' }, 400, 'invalid_input'],
     ['superseding what is not there', { supersedes: ['nothing'] }, 404, 'entry_not_found'],
   ])('CTX-4: refuses %s', async (_name, extra, status, code) => {
     const { call, client } = server.newcomer();

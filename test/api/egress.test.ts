@@ -1,4 +1,4 @@
-/** What sandboxes and runs may reach, over the API: in real walls, to real servers. */
+/** Network policies over the API: in real walls, to real servers. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isGeodeError } from '../../src/base/errors.ts';
 import type { GeodeClient } from '../../src/client/client.ts';
@@ -13,7 +13,7 @@ const plainScopes = ['sandboxes:read', 'sandboxes:write', 'runs', 'secrets'] as 
 
 let host: TestHost;
 let upstream: Upstream;
-/** Whoever runs the host, and the same acting for alice. */
+/** The operator of the host, and the operator acting for alice. */
 let socket: GeodeClient;
 let operator: GeodeClient;
 const resources = new AsyncDisposableStack();

@@ -1,4 +1,4 @@
-/** What holds for every route, taken from the OpenAPI document: whoever adds one is tested here. */
+/** Rules for every route, taken from the OpenAPI document, so that new routes are tested here too. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -20,7 +20,7 @@ let processId: string;
 let contextId: string;
 let approvalId: string;
 const resources = new AsyncDisposableStack();
-/** Found in nothing that bob is told. */
+/** Must not appear in any answer to bob. */
 const mark = 'mark-of-alice-7f3a';
 const plainScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'admin');
 
@@ -77,7 +77,7 @@ test("SEC-2: with another user's key every route of a sandbox, a process, a cont
   for (const operation of named) {
     const isSocket = '101' in asObject(operation.operation.responses) && operation.path.endsWith('/exec');
     const isRemoval = operation.method === 'delete' && operation.path === '/api/v1/sandboxes/{chat}';
-    // No key copies files of the machine of the host, whoever's sandbox it is.
+    // No key copies files of the host's machine, for any user's sandbox.
     const isLocal = /\/files\/(save|download|upload)$/.test(operation.path);
     const { path, ...request } = ofAlice(operation);
     const reply = await bob(path, request);

@@ -89,7 +89,7 @@ function parsers(): number[] {
           readFileSync(`/proc/${name}/cmdline`, 'utf8').includes('extract-main.ts')
         );
       } catch {
-        // It has ended meanwhile.
+        // It has exited in the meantime.
         return false;
       }
     })

@@ -87,7 +87,7 @@ async function takeStep(
     });
 }
 
-/** What only this user's entries hold. */
+/** Text that only this user's entries contain. */
 function markOf(user: string): string {
   return `mark-of-${Buffer.from(user).toString('hex')}-end`;
 }

@@ -95,7 +95,7 @@ describe('API-1: body limits', () => {
 });
 
 describe('API-1: slow and broken clients', () => {
-  test('one that never ends its headers is cut off, and others are served meanwhile', async () => {
+  test('closes a connection that never ends its headers, and serves others at the same time', async () => {
     await using server = await startTestServer({ headersTimeoutMs: 300 });
     const connections = await Promise.all(Array.from({ length: 20 }, () => openRaw(server.url)));
     for (const { write } of connections) write('GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
@@ -176,7 +176,7 @@ describe('API-1: slow and broken clients', () => {
     expect(await connection.closed).toMatch(/^HTTP\/1.1 (400|403|404)/);
   });
 
-  test('a path that is no UTF-8 is an id like any other', async () => {
+  test('accepts a path that is not UTF-8 as an id', async () => {
     await using server = await startTestServer();
     const call = server.caller('alice');
     for (const path of ['%ff', '%', '%zz', '..%2f..%2fetc%2fpasswd', '%2e%2e%2f']) {

@@ -17,7 +17,7 @@ export interface FuzzedRequest {
 
 const someIds = fc.constantFrom('a', 'b/c');
 
-/** What makes something comes before what reads it, and what removes it comes last. */
+/** Operations that create come before those that read, and those that remove come last. */
 export function operationsOf(document: Json): Operation[] {
   const operations = Object.entries(asObject(document.paths)).flatMap(([path, item]) =>
     Object.entries(asObject(item)).map(([method, operation]) => ({

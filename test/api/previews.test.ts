@@ -12,7 +12,7 @@ import { eventually } from '../contracts/harness.ts';
 import { launchChromium, reasonForNoChromium } from './chromium.ts';
 import { startTestHost, type TestHost } from './host-fixture.ts';
 
-/** What a hostile page of a sandbox tries; `#` carries the address of the API. */
+/** Attacks of a hostile page in a sandbox; `#` carries the address of the API. */
 const page = `<body><script>
 const tried = async (name, work) => name + ': ' + await work().then(String, () => 'refused');
 const api = location.hash.slice(1);
@@ -218,7 +218,7 @@ test('NET-6: a port is seen by a path too: the token is in it, no cookie passes,
   socket.on('message', (data) => resolve(String(data)));
   expect(await promise).toBe('by a path');
   socket.terminate();
-  // What answers an offer to change the protocol is an answer as every other.
+  // An answer to an upgrade request is handled like any other answer.
   const offer = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
   const offered = request(new URL('refusing', url), {
     headers: { ...offer, 'sec-websocket-key': 'x' },
@@ -335,7 +335,7 @@ test.skipIf(missing)(
     ).toHaveLength(1);
     expect(await context.cookies(host.server.url)).toEqual([]);
 
-    // By a path, on the very address of the API, whose cookie the browser has.
+    // By a path on the same address as the API, whose cookie the browser has.
     const own = { name: 'geode-session', value: 'of-the-dashboard', url: host.server.url };
     await context.addCookies([own]);
     const byPath = await client.sandboxes.of('hostile').preview(8000, { form: 'path' });

@@ -59,7 +59,7 @@ describe('processes over HTTP', () => {
     },
   );
 
-  test('what is no command is refused', async () => {
+  test('refuses an invalid command', async () => {
     for (const json of [
       {},
       { argv: [] },
@@ -228,7 +228,7 @@ describe('processes over a WebSocket', () => {
     expect(await promise).toBe(404);
   });
 
-  test('a message that is none ends the conversation with the reason', deadline, async () => {
+  test('closes the connection with the reason after an invalid message', deadline, async () => {
     const { url, key } = host.server;
     for (const sent of ['{', '{"type":"exec","argv":[]}', Buffer.of(1, 2)]) {
       const socket = new WebSocket(`${url.replace('http', 'ws')}${path}/exec`, ['geode.v1'], {

@@ -25,7 +25,7 @@ export async function sendRaw(
 export interface RawConnection extends Disposable {
   readonly socket: Socket;
   write(bytes: string): void;
-  /** What the server sent until it closed the connection. */
+  /** Everything that the server sent until it closed the connection. */
   readonly closed: Promise<string>;
 }
 

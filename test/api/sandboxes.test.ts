@@ -127,7 +127,7 @@ describe('sandboxes over HTTP', () => {
     const nobody = local.as('Not A User');
     await expect(nobody.search('anything')).rejects.toMatchObject({ code: 'invalid_input' });
     await expect(nobody.sandboxes.getOrCreate('new')).rejects.toMatchObject({ code: 'invalid_input' });
-    // What was made before the rule for names can still be seen and removed.
+    // Sandboxes from before the rule for names can still be read and removed.
     expect(await nobody.sandboxes.list()).toEqual([]);
     await local.sandboxes.remove('mine');
     await local.as('bob').sandboxes.remove('his');

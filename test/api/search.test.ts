@@ -19,7 +19,7 @@ function ingest(call: Caller, extra: object = {}) {
   return call(`${context}/ingest`, { json: { ...entry, ...extra } });
 }
 
-test('CTX-1: the gateway listens on port 4430 unless it is told otherwise', () => {
+test('CTX-1: the gateway listens on port 4430 by default', () => {
   const { gateway } = configSchema(thisMachine({ HOME: '/nowhere', PATH: '' })).parse({});
   expect(gateway.port).toBe(4430);
 });
@@ -87,7 +87,7 @@ describe('CTX-1: search', () => {
     ['limit 101', 'q=a&limit=101', 'invalid_limit'],
     ['limit -1', 'q=a&limit=-1', 'invalid_limit'],
     ['limit 1.5', 'q=a&limit=1.5', 'invalid_limit'],
-    ['a limit that is no number', 'q=a&limit=ten', 'invalid_limit'],
+    ['a limit that is not a number', 'q=a&limit=ten', 'invalid_limit'],
     ['two limits', 'q=a&limit=1&limit=2', 'invalid_limit'],
     ['offset -1', 'q=a&offset=-1', 'invalid_limit'],
     ['a category that nobody used', 'q=a&category=projcet', 'unknown_category'],

@@ -15,7 +15,7 @@ export interface TestServer extends AsyncDisposable {
   readonly api: ApiServer;
   readonly keys: KeyStore;
   readonly memory: MemoryStore;
-  /** What the server was started with. */
+  /** The options that the server was started with. */
   readonly given: ApiParts;
   /** Each line that was logged. */
   readonly log: string[];

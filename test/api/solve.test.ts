@@ -22,7 +22,7 @@ describe.skipIf(!bubblewrap.available)(`solving over HTTP${skipped}`, () => {
     for await (const event of client.solves.solve({ problem, tests, language: 'python', files })) {
       events.push(event);
       if (event.type !== 'reflection') continue;
-      // While the model is about to answer, whoever looks sees how far it is.
+      // A reader sees the progress while the model is about to answer.
       const solve = await eventually(
         async () => {
           const now = await client.solves.get(idOf(events));

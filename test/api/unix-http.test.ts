@@ -27,7 +27,7 @@ async function listening(server: Server) {
 
 const serve = (answer: RequestListener) => listening(createServer(answer));
 
-/** Says these bytes to whoever comes, and hangs up. */
+/** Sends these bytes to every client and closes the connection. */
 const says = (...pieces: readonly string[]) =>
   listening(
     createRawServer((socket) => {
@@ -78,7 +78,7 @@ describe('HTTP over the socket of a host', () => {
       });
   });
 
-  it('reads chunks however they are cut, and skips what comes before the answer', async () => {
+  it('reads chunks in any split, and skips bytes before the answer', async () => {
     const whole =
       'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n';
     using server = await says(...whole);

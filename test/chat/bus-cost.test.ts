@@ -7,9 +7,9 @@ import { temporaryFolder } from '../temporary-folder.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
-/** What SQLite would have to read row by row, however much of it was answered long ago. */
+/** Full scans that SQLite would need, regardless of how many rows were answered long ago. */
 const wholeTable = /^(SCAN|SEARCH) (\S+)( USING (?:COVERING )?INDEX (\S+))?/;
-/** Those of open messages and replies alone. */
+/** Scans of open messages and replies only. */
 const ofOpenRows = ['bus_inbox_open', 'bus_inbox_state', 'bus_outbox_open', 'bus_outbox_unknown'];
 const tables = ['bus_inbox', 'bus_outbox', 'bus_log', 'head', 'own', 'older', 'reply'];
 

@@ -192,7 +192,7 @@ it('GW-3: a budget of tokens is looked at before the model is asked, and shown b
   await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toContain('0 of 0 tokens');
 });
 
-it('a failure of the agent is told in the chat, and the next message is answered', async () => {
+it('reports a failure of the agent in the chat, and answers the next message', async () => {
   let first = true;
   await using scene = await chatScene(async function* (turn) {
     if (first) {
@@ -226,7 +226,7 @@ it('GW-4: /new forgets the conversation, /model begins one with another model, /
   await expect.poll(() => channel.shown('ann').at(-1), soon).toBe('There is nothing to take back.');
 });
 
-it('sends a file of the workspace, and says so when there is none', async () => {
+it('sends a file of the workspace, and reports a missing one', async () => {
   await using scene = await chatScene(echo);
   const { channel, sandboxes } = scene;
   const { files } = await sandboxes.of('ann').getOrCreate('test:ann');
@@ -292,7 +292,7 @@ it('the web has its own chats, hears what happens from any number on, and nothin
   expect(scene.agents.turns[0]).toMatchObject({ user: 'ann', chat: 'plans' });
 });
 
-it('whoever is let in on a channel sees that chat on the web too, and what they write there is answered on the channel', async () => {
+it('shows a paired person the chat on the web too, and answers messages from the web on the channel', async () => {
   await using scene = await chatScene(echo);
   await scene.channel.say('ann', 'hello');
   await expect.poll(() => scene.channel.shown('ann'), soon).toContain('You said hello');
@@ -314,7 +314,7 @@ it('GW-4: /model refuses a name that cannot be asked, and keeps the conversation
   expect(agents.turns[0]?.model).toBeUndefined();
 });
 
-it('GW-5: whoever is put out leaves no schedule behind', async () => {
+it('GW-5: removes the schedules of an unpaired person', async () => {
   await using scene = await chatScene(echo);
   const { channel, chats } = scene;
   await channel.say('eve', 'hello');

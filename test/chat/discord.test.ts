@@ -94,7 +94,7 @@ const echo: AgentScript = async function* ({ message }) {
   yield resultOf(`You said ${message.text}`);
 };
 
-it('CH-1: discord: resumes after a lost connection, begins anew when the session is gone, and heeds the platform', async () => {
+it('CH-1: discord: resumes after a lost connection, starts a new session when the old one is gone, and obeys the limits of the platform', async () => {
   await using platform = await discord();
   const { server } = platform;
   await using world = await platformScene('discord', platform, echo);

@@ -1,4 +1,4 @@
-/** What people hear when the agent in a sandbox, or the sandbox, is gone before it answered; and what a start refuses. */
+/** Replies to people when the agent in a sandbox, or the sandbox, ends before it answers; and refusals of a start. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ describe.skipIf(!bubblewrap.available)(`agents that end${skipped}`, { timeout: 2
   }, 240_000);
   afterAll(() => here?.[Symbol.asyncDispose](), 120_000);
 
-  it('CA-4: a crash is told, and the message is kept and tried once more', async () => {
+  it('CA-4: reports a crash, keeps the message and tries it once more', async () => {
     const { steps, say } = here;
     steps['crash once'] = [
       { text: '', calls: script('test -e crashed && exit 0; touch crashed; kill -9 $1') },
@@ -58,7 +58,7 @@ describe.skipIf(!bubblewrap.available)(`agents that end${skipped}`, { timeout: 2
     expect(answerOf(await say('always', 'and after'))).toBe('I am here.');
   });
 
-  it('CA-4: a turn that takes too long and one that runs out of memory are told by their reason', async () => {
+  it('CA-4: reports the reason of a turn that takes too long or runs out of memory', async () => {
     const { steps, say } = here;
     steps['sleep on'] = [
       { text: '', calls: script('test -e slept && exit 0; touch slept; sleep 600') },

@@ -19,7 +19,7 @@ export interface GatewayWorld extends AsyncDisposable {
   /** Lines for a shell in which `geode` is this one. */
   shell(lines: string): Promise<{ code: number; stdout: string; stderr: string }>;
   client(): GeodeClient;
-  /** What the gateway logged. */
+  /** The log lines of the gateway. */
   readonly log: string[];
 }
 
@@ -88,7 +88,7 @@ export async function ended(child: ChildProcessWithoutNullStreams, signal: NodeJ
   clearTimeout(late);
 }
 
-/** What the person said last, as the model reads it. */
+/** The person's last message, as the model reads it. */
 export function lastSaid({ body }: ModelCall): string {
   const { messages = [] } = body as { messages?: { role: string; content: unknown }[] };
   const own = messages.findLast(({ role }) => role === 'user')?.content;

@@ -19,7 +19,7 @@ it.skipIf(!bubblewrap.available)(
     const planted = `planted-${randomUUID()}`;
     const heard: string[] = [];
     let hostFolder = '';
-    /** What the injected text asks for, in every way that the agent has. */
+    /** The requests of the injected text, through every tool of the agent. */
     const attempts = (): Reply => ({
       text: '',
       calls: [
@@ -113,7 +113,7 @@ it('CH-1: an archive is a file like any other: it comes as it is, and nothing un
   expect(last).not.toContain('evil');
 });
 
-it('GW-3: an expired button does nothing, whoever presses it and wherever', {
+it('GW-3: an expired button does nothing, for every person and in every chat', {
   timeout: 120_000,
 }, async () => {
   await using scene = await chatScene(async function* ({ ask, message }) {
@@ -134,7 +134,7 @@ it('GW-3: an expired button does nothing, whoever presses it and wherever', {
   await channel.say('room', codeAt('room'), asAnn);
   await expect.poll(() => channel.shown('room').at(-1), soon).toContain('its time was up');
 
-  // One that is open is not answered from another chat either, not even of the same user.
+  // An open approval cannot be answered from another chat, not even of the same user.
   await channel.say('ann', 'slow');
   await expect.poll(() => codeAt('ann'), soon).not.toBe('');
   for (const [address, who] of [

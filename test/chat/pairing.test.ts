@@ -42,7 +42,7 @@ it('GW-3: the owner hears of a stranger in a private chat, and lets them in with
     .poll(() => channel.shown('olga').at(-1), soon)
     .toBe('`Person eve` (`eve` on test) speaks as `test:eve` from now on.');
   await expect.poll(() => channel.shown('eve').join(), soon).toContain('You are let in');
-  // What was said before is answered, in its order.
+  // Earlier messages are answered in their order.
   await expect
     .poll(() => channel.shown('eve').filter((text) => text.startsWith('You said')), soon)
     .toEqual(['You said let me in', 'You said please']);

@@ -15,7 +15,7 @@ it('GW-1: with gateways and sandboxes killed, sockets cut and 429s, every messag
 });
 
 it.skipIf(!bubblewrap.available)(
-  `GW-1, CA-4: with agents inside sandboxes that are killed in mid-turn, each is told, tried once more and answered once${skipped}`,
+  `GW-1, CA-4: with agents inside sandboxes that are killed in mid-turn, reports each kill, tries once more and answers once${skipped}`,
   { timeout: longestRunMs },
   async () => {
     const size = sizeFrom({ messages: 30, chats: 4, kills: 1, sandboxKills: 6 });

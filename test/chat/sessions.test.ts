@@ -75,7 +75,7 @@ async function all(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEve
 }
 
 it(
-  'GW-4: a long session is told as a summary by the cheap model and its latest turns; nothing is deleted',
+  'GW-4: sends a long session as a summary by the cheap model and its latest turns; deletes nothing',
   patience,
   async () => {
     script = ({ prompt }) => ({ text: prompt.includes('which word') ? 'It is walrus.' : 'Noted.' });
@@ -215,7 +215,7 @@ it('GW-2: adds a message during a turn to that turn, and starts no turn of its o
   const first = say('steer', 'greet me');
   await eventually(async () => isHeld, 'the first call to the model', 60_000);
   const second = say('steer', 'in French');
-  await eventually(async () => isSteered(), 'the turn to be told', 60_000);
+  await eventually(async () => isSteered(), 'the turn to get the message', 60_000);
   go.resolve();
   expect(await first).toBe('Bonjour.');
   expect(await second).toBe('I took that into account above.');
@@ -226,7 +226,7 @@ it('GW-2: adds a message during a turn to that turn, and starts no turn of its o
   expect((await chats.list()).map(({ name }) => name)).toContain('steer');
 });
 
-/** What the turn was told is kept for it. */
+/** The message is stored with the turn. */
 function isSteered(): boolean {
   using ledger = new Ledger(join(world.machine.stateDir, 'ledger.db'), [], 'read');
   return ledger.read((sql) => sql.get`SELECT number FROM agent_steers`) !== undefined;

@@ -47,7 +47,7 @@ it('CH-1: telegram: a group that becomes a supergroup keeps its conversation and
   expect(telegram.shown(-55)).toEqual([]);
 });
 
-it('CH-1: telegram: each topic is a conversation of its own, and a thread id without a topic is none', async () => {
+it('CH-1: telegram: each topic is a conversation of its own, a thread id without a topic is not', async () => {
   await using platform = await telegramHarness();
   await using world = await platformScene('telegram', platform, echo);
   const { telegram } = platform;

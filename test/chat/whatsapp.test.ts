@@ -156,7 +156,7 @@ it('CH-1: whatsapp: a forged call is refused, a replayed one counts once, and ne
   expect(world.agents.turns).toHaveLength(1);
 });
 
-it('CH-1: whatsapp: whoever guesses signatures is slowed down', async () => {
+it('CH-1: whatsapp: slows down a caller that guesses signatures', async () => {
   await using platform = await whatsapp();
   const { server } = platform;
   await using world = await platformScene('whatsapp', platform, echo);

@@ -55,7 +55,7 @@ describe.skipIf(!bubblewrap.available)(`geode agent${skipped}`, patience, () => 
     expect(JSON.parse(rest)).toEqual(events.at(-1));
   });
 
-  it('after kill -9 of the host in mid-turn another host goes on, and each event is told once', async () => {
+  it('after kill -9 of the host in mid-turn another host continues, and sends each event once', async () => {
     const { promise: never } = Promise.withResolvers<void>();
     const calls = server.calls.length;
     replies.push(

@@ -139,7 +139,7 @@ describe('a home', patience, () => {
   });
 });
 
-describe('what is told of a name from a sandbox', () => {
+describe('output of names from a sandbox', () => {
   it('holds no control characters, as text and as JSON', () => {
     const error = new GeodeError('file_refused', `${control} cannot be read.`);
     const shown = visible(errorText(error));

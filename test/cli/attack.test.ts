@@ -111,7 +111,7 @@ describe('CLI-2: geode doctor --attack', patience, () => {
     expect({ code, through }).toEqual({ code: 1, through: ['fill the disk'] });
   });
 
-  it('what does not work here is not attacked, and the reason is given: apple on a machine that is no Mac', async () => {
+  it('skips a runtime that does not work here and gives the reason: apple on a machine that is not a Mac', async () => {
     await using home = await sandboxHome({});
     const { code, stderr } = await home.run(['doctor', '--attack', '--runtime', 'apple']);
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('macOS') });

@@ -1,4 +1,4 @@
-/** What goes on beside a command. */
+/** Work that runs in parallel to a command. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import type { ProcessList } from '../../src/seams/process.ts';

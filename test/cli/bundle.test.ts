@@ -79,7 +79,7 @@ describe('the commands in one file', { timeout: 120_000 }, () => {
     expect(shown.stdout).toContain('Usage: geode command');
   });
 
-  it('are built anew when a source has changed, and only then', async () => {
+  it('are rebuilt when a source has changed, and only then', async () => {
     change('Usage: geode', 'Used as: geode');
     await node('scripts/build-cli.ts');
     markBundle();

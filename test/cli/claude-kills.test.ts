@@ -61,7 +61,7 @@ describe.skipIf(scene.unavailable !== undefined)(`Claude Code and killed hosts${
       const chat = 'kills';
       const child = home.start('agent', '--driver', 'claude', '--chat', chat, '-m', wordsOf(round));
       const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-      // Half of the kills are spread over the whole turn, half over what comes behind its last answer.
+      // Half of the kills are spread over the whole turn, the other half over the part after its last answer.
       const isLate = round % 2 === 1;
       const isEarly = round % 4 === 2;
       const hasBegun = async () =>

@@ -59,7 +59,7 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
       expect(await home.ok([...claude, '-q', 'the number is 41'])).toBe('Forty-one it is.\n');
 
       await using first = home.sit(claude, { columns: 100, rows: 40 });
-      // What was said before is on the screen: nobody is asked for colours, keys or trust.
+      // Earlier text is on the screen; the program does not ask for colours, keys or trust.
       await first.sees('Forty-one it is.');
       first.type('write it down');
       await first.sees(/❯.*write it down/);
@@ -70,7 +70,7 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
       expect(await first.over).toBe(0);
       expect(first.screen()).toContain('geode claude --chat tui');
 
-      // Nobody else can talk to it meanwhile.
+      // Nobody else can send it messages at the same time.
       const refused = await home.run([...claude, 'and one more']);
       expect(refused.code).not.toBe(0);
       expect(refused.stderr).toContain('is at a terminal');
@@ -166,7 +166,7 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
     expect(first.stderr).toContain('password is now a link to /etc/passwd: not brought back');
     expect(first.stderr).toContain('outside/evil has a link or a file in its way: not brought back');
 
-    // What a person changes meanwhile goes in; of what both changed, both are kept.
+    // Local changes go in; if both sides changed a file, both versions are kept.
     await writeFile(join(project, 'src', 'kept.txt'), 'changed by hand\n');
     const child = home.start(...claude, 'look at the files');
     const said = wordsOf(child);

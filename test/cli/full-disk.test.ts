@@ -16,14 +16,14 @@ const reason = !root
     : ` (skipped: ${bubblewrap.reason})`;
 
 describe.skipIf(!root || !bubblewrap.available)(`a full state disk${reason}`, patience, () => {
-  it('is told by sandbox create and by a running sandbox exec, and costs no output', async () => {
+  it('is reported by sandbox create and by a running sandbox exec, and loses no output', async () => {
     await using disk = await smallDisk();
     await using home = await sandboxHome({
       GEODE_RUNTIME_NAME: 'bubblewrap',
       GEODE_SANDBOX_STATE_DIR: disk.path,
       GEODE_SANDBOX_DISK: 'null',
     });
-    // What was made is removed at the end, which needs room.
+    // Remove the files at the end, which needs free space.
     using _room = { [Symbol.dispose]: () => disk.empty() };
     await home.ok(['sandbox', 'create', 'full']);
     // Waits for a word on stdin, and then writes more than the disk holds.

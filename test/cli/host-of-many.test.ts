@@ -19,7 +19,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
   afterEach(() => home.end());
   afterAll(() => home[Symbol.asyncDispose]());
 
-  it('SBX-6: kill -9 of the host is told to whoever waits, gives terminals back, and ends nothing', async () => {
+  it('SBX-6: kill -9 of the host ends waiting commands with an error, restores terminals, and ends no sandbox', async () => {
     await home.ok(['sandbox', 'create', 'lost']);
     const script = 'echo once >> starts; echo up; exec sleep 3333';
     const waiting = await started(
@@ -93,7 +93,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     }
   });
 
-  it('a host that stands still is told of, runs nothing later, and can be replaced', async () => {
+  it('reports a host that does not respond; it runs nothing later and can be replaced', async () => {
     await home.ok(['sandbox', 'create', 'still']);
     const { pid, start } = await home.host();
     const open = await started(
@@ -146,12 +146,12 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
       details: { pid: third.pid },
       error: expect.stringContaining('runs with other settings: sandbox.memory'),
     });
-    // Those that are for the host to say are not compared.
+    // Leave out settings that only matter to the host.
     const kept = await home.run(args, '', { ...other, GEODE_SANDBOX_IDLE_TIMEOUT: '77' });
     expect(kept.code).toBe(0);
   });
 
-  it('what is no request is turned away, and an idle host makes room for another version', async () => {
+  it('refuses an invalid request, and an idle host makes room for another version', async () => {
     await home.ok(['sandbox', 'create', 'strange']);
     const host = await home.host();
     const api = host.serves?.api ?? '';

@@ -19,7 +19,7 @@ describe('CLI-1: the life of a host (native)', patience, () => {
     expect(await running(home, 'short')).toEqual(['1111']);
   });
 
-  it('folders that cannot be used are told', async () => {
+  it('reports folders that cannot be used', async () => {
     await using home = await sandboxHome({ GEODE_RUNTIME_NAME: 'native' });
     const file = join(home.folder, 'file');
     await writeFile(file, '');
@@ -130,7 +130,7 @@ describe.skipIf(!docker.available)('CLI-1: several commands at once on docker', 
   };
 
   it.skipIf(!registry.available)(
-    'RUN-7, CLI-1: who waits for an image sees it pulled, with a bar at a terminal, and nobody else',
+    'RUN-7, CLI-1: shows the pull of an image only to the waiting command, with a bar at a terminal',
     async () => {
       await using store = await startRegistry();
       const image = await store.push({ socket }, imageTag('busybox'));

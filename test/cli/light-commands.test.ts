@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const path = (name: string) => join(root, 'src/cli', name);
 
-/** What is loaded with a file, itself included: what it imports by name and what that imports, types left out. */
+/** All modules loaded with a file, itself included: its static imports and theirs, without types. */
 function loadedBy(file: string, seen = new Set<string>()): ReadonlySet<string> {
   if (seen.has(file)) return seen;
   seen.add(file);

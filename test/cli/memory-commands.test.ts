@@ -86,7 +86,7 @@ describe('CLI-1: geode memory', { timeout: 300_000 }, () => {
     expect(stdout).not.toContain('\u001b[31m');
   });
 
-  test('an entry that is no longer true is marked', async () => {
+  test('marks an outdated entry', async () => {
     await run('memory', 'add', 'The port is 80', '--id', 'old', '--user', 'stale');
     await run('memory', 'add', 'The port is 443', '--id', 'new', '--supersedes', 'old', '--user', 'stale');
     expect((await run('memory', 'get', 'old', '--user', 'stale')).stdout).toContain('[superseded by new]');

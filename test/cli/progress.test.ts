@@ -1,4 +1,4 @@
-/** What a pull and a build show at a terminal, in a pipe, and to programs. */
+/** The progress of a pull and a build at a terminal, in a pipe, and as JSON. */
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { buildDisplay } from '../../src/cli/render/show-build.ts';

@@ -101,7 +101,7 @@ function headOf(home: SandboxHome, args: readonly string[]): Promise<Said> {
   return throughPipe(home, args, '| head -n 1');
 }
 
-/** What goes through a pipe of the shell, and then the exit code of geode. */
+/** The text through a shell pipe, and then the exit code of geode. */
 async function throughPipe(home: SandboxHome, args: readonly string[], pipe: string): Promise<Said> {
   const script = `"$0" "$@" ${pipe}; echo $PIPESTATUS`;
   const child: ChildProcess = spawn('bash', ['-c', script, process.execPath, geodeProgram, ...args], {

@@ -144,7 +144,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     );
   });
 
-  it('logs --follow shows what comes until the process ends, and other commands work beside it', async () => {
+  it('logs --follow shows new output until the process ends, and other commands work in parallel', async () => {
     await home.ok(['sandbox', 'create', 'follow']);
     const holder = home.start(
       'sandbox',
@@ -174,7 +174,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     expect([shown, following.exitCode, holder.exitCode]).toEqual(['one\ntwo\n', 0, 4]);
   });
 
-  it('--take-over ends the host, whoever works in it, and what runs goes on', async () => {
+  it('--take-over stops a host in use, and sandboxes keep running', async () => {
     await home.ok(['sandbox', 'create', 'over']);
     const long = home.start(
       'sandbox',

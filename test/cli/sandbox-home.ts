@@ -28,7 +28,7 @@ export interface SandboxHome extends AsyncDisposable {
   /** With other variables. */
   startWith(more: Readonly<Record<string, string>>, args: readonly string[]): ChildProcessWithoutNullStreams;
   run(args: readonly string[], stdin?: string, more?: Readonly<Record<string, string>>): Promise<Outcome>;
-  /** What it printed, when it succeeded; a failure fails the test. */
+  /** The output of a successful command; a failure fails the test. */
   ok(args: readonly string[], stdin?: string): Promise<string>;
   json<T>(args: readonly string[]): Promise<T>;
   /** Ends what a test left running, so that the next one finds no host in its way. */

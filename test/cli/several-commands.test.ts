@@ -51,7 +51,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect((await home.host()).pid).toBe(pid);
   });
 
-  it('a window that is closed ends its command, and what runs in it goes on', async () => {
+  it('closing a window ends its command; processes in the sandbox keep running', async () => {
     await using me = home.sit(['shell', 'window']);
     me.type('echo rea$((1))dy\r');
     await me.sees('rea1dy');
@@ -150,7 +150,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect([seen, child.exitCode]).toEqual([bytes, 0]);
   });
 
-  it('a reader that goes away ends its command as on a pipe, and a full disk is told', async () => {
+  it('a closed reader ends its command as on a pipe, and a full disk is reported', async () => {
     await home.ok(['sandbox', 'create', 'pipe']);
     const shell = (script: string) =>
       spawn('bash', ['-c', script, process.execPath, geodeProgram], { env: home.env, cwd: home.folder });

@@ -6,7 +6,7 @@ const { bubblewrap, docker } = inject('engines');
 const reason = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
 const detach = '\x10\x11';
 
-/** A program of the whole screen: draws itself anew for each key and each size, and says which. */
+/** A full-screen program: redraws for each key and each size, and prints which. */
 const fullScreen = `
 import curses
 def draw(screen):

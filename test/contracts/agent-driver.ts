@@ -25,7 +25,7 @@ export interface DriverScene extends StageOptions {
 const patience = { timeout: 300_000 };
 const wait = 'python3 -c "import time; print(1, flush=True); time.sleep(600)"';
 
-/** What every driver does: turns with tools, that go on, end and are interrupted, with nothing of the host inside. */
+/** Tests for every driver: turns with tools that continue, end and are interrupted, without access to the host. */
 export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => void = () => {}): void {
   const skipped = scene.unavailable === undefined ? '' : ` (skipped: ${scene.unavailable})`;
   describe.skipIf(scene.unavailable !== undefined)(`${scene.name}${skipped}`, patience, () => {
@@ -100,7 +100,7 @@ export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => voi
   });
 }
 
-/** What every driver does when something is not allowed or fails; part of a suite of `agentTurns`. */
+/** Tests for every driver about refusals and failures; part of a suite of `agentTurns`. */
 export function agentFailures(scene: DriverScene, stage: () => Stage): void {
   const { asksNobody, needsNoProgram } = scene;
   it.skipIf(asksNobody !== undefined)(
@@ -132,7 +132,7 @@ export function agentFailures(scene: DriverScene, stage: () => Stage): void {
     },
   );
 
-  it('a model that fails is told with its reason or got over, and the conversation goes on', async () => {
+  it('reports a failing model with its reason, or recovers, and continues the conversation', async () => {
     const answer = { text: 'Got over it.' };
     const passing: Readonly<Record<string, Reply>> = {
       'too many requests': { status: 429, headers: { 'retry-after': '0' } },
@@ -180,7 +180,7 @@ export function agentFailures(scene: DriverScene, stage: () => Stage): void {
   });
 
   it.skipIf(needsNoProgram !== undefined)(
-    `a sandbox without the program is told so, with what to do${because(needsNoProgram)}`,
+    `reports a sandbox without the program, with the next step${because(needsNoProgram)}`,
     async () => {
       // A sandbox that was made for something else shows no folder with the program.
       await stage().client.sandboxes.getOrCreate('bare');

@@ -8,7 +8,7 @@ export interface BusScene extends AsyncDisposable {
   other(): Promise<Bus>;
 }
 
-/** What every bus does, whatever store it has. `now` is the clock that its leases go by. */
+/** Tests for every bus, with any store. `now` is the clock of its leases. */
 export function busContract(name: string, open: (now: () => number) => Promise<BusScene>): void {
   describe(`bus on ${name}`, () => {
     let scene: BusScene;
@@ -108,7 +108,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(keyOf(await claim())).toBe('t1');
     });
 
-    it('GW-2: works on no more of one user at once than it is told, and on control messages beside them', async () => {
+    it('GW-2: claims at most the given number of one user's messages at once, and control messages in addition', async () => {
       for (const lane of ['a', 'b', 'c']) await put(lane, lane, { user: 'ann' });
       await put('control:a', 'stop', { user: 'ann', kind: 'control' });
       expect(keyOf(await claim({ mostPerUser: 2 }))).toBe('stop');
@@ -162,7 +162,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(await bus.place(id)).toBeUndefined();
     });
 
-    it('shows what waits in a lane, in order', async () => {
+    it('lists the waiting messages of a lane, in order', async () => {
       for (const key of ['a1', 'a2', 'a3']) await put('a', key);
       await put('b', 'b1');
       await put('a', 'later', { due: clock + 500 });
@@ -171,7 +171,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await bus.waiting('a', 1)).map(({ key }) => key)).toEqual(['a2']);
     });
 
-    it('drops what waits in a lane, and nothing else', async () => {
+    it('drops the waiting messages of a lane, and nothing else', async () => {
       for (const key of ['a1', 'a2', 'a3']) await put('a', key);
       await put('b', 'b1');
       const held = await claimed();
@@ -223,7 +223,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await bus.claimReply('web', 1_000))?.reply.key).toBe('r2');
     });
 
-    it('GW-1: shows a reply whose sending was cut off as unknown, and sends it again only when it is told to', async () => {
+    it('GW-1: shows a reply whose sending was cut off as unknown, and sends it again only on request', async () => {
       await bus.say(reply('a', 'r1'));
       await bus.say(reply('a', 'r2'));
       const cutOff = await bus.claimReply('web', 1_000);
@@ -255,7 +255,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       if (slow) await expect(bus.renewReply(slow, 1_000)).rejects.toMatchObject({ code: 'lease_lost' });
     });
 
-    it('GW-1: whoever goes on with a message knows the draft of its reply, and nobody else keeps one', async () => {
+    it('GW-1: the next worker of a message knows the draft of its reply, and no other worker can store one', async () => {
       await put('a', 'a1');
       const first = await claimed();
       await bus.keepDraft(first, '42');

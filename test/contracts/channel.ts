@@ -1,4 +1,4 @@
-/** What every channel to a platform keeps, shown against a server that speaks the platform's wire. */
+/** Tests for every channel, against a server that speaks the platform's protocol. */
 import { expect, it } from 'vitest';
 import type { Channel } from '../../src/seams/channel.ts';
 import type { Chats } from '../../src/seams/chat.ts';
@@ -15,7 +15,7 @@ interface ShownMessage {
 
 interface SaidMore {
   readonly file?: { readonly name: string; readonly bytes: Buffer };
-  /** What the person is called there. */
+  /** The person's name on the platform. */
   readonly as?: string;
 }
 
@@ -35,11 +35,11 @@ export interface PlatformHarness extends AsyncDisposable {
   /** For a platform that calls: says where. */
   reach?(chats: Chats): Promise<AsyncDisposable>;
   say(from: string, text: string, more?: SaidMore): void;
-  /** What was said last comes once more, as the platform repeats it. */
+  /** Repeats the last message, as the platform does. */
   repeat(): void;
   /** Several things that no platform should send. */
   garbage(): void;
-  /** What the bot said to a person. */
+  /** The bot's messages to a person. */
   shown(to: string): readonly ShownMessage[];
   /** Presses a button of the message that was shown to `at` last with buttons. */
   press(from: string, at: string, label: string): void;
@@ -82,7 +82,7 @@ export async function platformScene(
   const reached = await platform.reach?.(scene.chats);
   if (reached !== undefined) opened.use(reached);
   const status = () => scene.chats.channels().find((each) => each.channel === name);
-  // What is said before a platform knows the bot, it keeps to itself.
+  // A platform does not forward messages from before it knows the bot.
   await expect.poll(() => status()?.state, soon).toBe('connected');
   const all = opened.move();
   return {
@@ -202,7 +202,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     expect(lines).toEqual(Array.from({ length: 500 }, (_, index) => `line ${index}.`));
   });
 
-  test('what comes twice is answered once, and garbage is passed over', async (platform) => {
+  test('answers a repeated message once, and skips invalid input', async (platform) => {
     await using world = await platformScene(name, platform, echo);
     const { ann } = platform;
     platform.say(ann, 'hello');
@@ -238,7 +238,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     await expect.poll(() => plain(texts(platform, platform.ann)), soon).toContain('https://example.com/note');
   });
 
-  test('told to slow down, it waits as long as it is told, and loses and doubles nothing', async (platform) => {
+  test('waits as long as the rate limit of the platform demands, and neither loses nor repeats messages', async (platform) => {
     await using _world = await platformScene(name, platform, echo);
     const { ann } = platform;
     platform.slowDown();

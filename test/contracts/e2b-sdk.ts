@@ -355,7 +355,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         const languages = (await code.listCodeContexts()).map((each) => each.language);
         expect(languages.toSorted()).toEqual([language, 'python']);
         await code.removeCodeContext(other);
-        // What ran is gone with its memory: code begins anew, and does not fail for what was there before.
+        // Running programs are gone with the memory: new code starts a new interpreter instead of failing.
         await code.pause({ keepMemory: false });
         const anew = await CodeSandbox.connect(code.sandboxId, options);
         expect((await anew.runCode('"x" in globals()')).text).toBe('False');
@@ -398,7 +398,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         await eventually(
           async () =>
             (await Sandbox.list(options).nextItems()).every(({ sandboxId }) => sandboxId !== short.sandboxId),
-          'the end of the one whose time was up meanwhile',
+          'the end of the sandbox whose timeout passed',
         );
         await again.kill();
       });

@@ -19,7 +19,7 @@ export interface EgressSuite {
   readonly openDeadlineMs?: number;
 }
 
-/** What the hatch does on every kind of walls and link. */
+/** Tests of the hatch with every kind of walls and link. */
 export function egressContract({ name, unavailable, open, openDeadlineMs }: EgressSuite): void {
   const title =
     unavailable === undefined ? `the hatch of ${name}` : `the hatch of ${name} (skipped: ${unavailable})`;
@@ -233,7 +233,7 @@ try: socket.create_connection(('127.0.0.1', int(sys.argv[1])), 2); print('reache
 except OSError: print('no way')
 `;
       const before = plain.seen.length;
-      // A guest that is told to end ends its sandbox, at any point of the program; nothing leads out of it then.
+      // A guest that is asked to stop ends its sandbox, at any point of the program; afterwards nothing can connect out.
       const outcome = await python(sandbox, opened, code, String(plain.port)).then(
         ({ stdout, stderr }) => stdout + stderr,
         (error: unknown) => (isGeodeError(error, 'sandbox_gone') ? '' : String(error)),

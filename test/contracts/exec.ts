@@ -228,7 +228,7 @@ export function execContract(harness: () => Harness): void {
       await own.stop();
     });
 
-    it('PROC-1: starts in the workdir, or where it is told', async () => {
+    it('PROC-1: starts in the workdir, or in the given folder', async () => {
       await sandbox.files.mkdir('sub/folder');
       expect((await sandbox.exec({ argv: ['pwd'] })).stdout.trim()).toBe(sandbox.workdir);
       expect((await sandbox.exec({ argv: ['pwd'], cwd: 'sub/folder' })).stdout.trim()).toBe(

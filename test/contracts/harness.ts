@@ -8,7 +8,7 @@ import type { Capabilities, Runtime } from '../../src/seams/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../../src/seams/sandbox.ts';
 import { storeIn } from '../runtimes/oci-store.ts';
 
-/** What a suite is given: a runtime in a world of its own, and what it promises. */
+/** The input of a suite: a runtime in its own folders, and its guarantees. */
 export interface Harness {
   readonly runtime: Runtime;
   readonly capabilities: Capabilities;
@@ -32,7 +32,7 @@ export interface World {
   readonly platform?: NodeJS.Platform;
   /** Makes the program in a folder that goes with the harness. */
   readonly appleProgram?: (folder: string) => Promise<string>;
-  /** Whom the host pretends to be. */
+  /** The user that the host pretends to be. */
   readonly user?: { readonly uid: number; readonly gid: number };
   readonly mountRoots?: readonly string[];
   readonly writableMountRoots?: readonly string[];

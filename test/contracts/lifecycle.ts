@@ -148,7 +148,7 @@ export function lifecycleContract(harness: () => Harness): void {
       await third.stop();
     });
 
-    it('SBX-5: activity is what goes on over the link, and when it ended', async () => {
+    it('SBX-5: activity counts calls over the link, and when the last one ended', async () => {
       const sandbox = await harness().open();
       const since = sandbox.activity.endedAt;
       expect(sandbox.activity.open).toBe(0);
@@ -166,7 +166,7 @@ export function lifecycleContract(harness: () => Harness): void {
       await sandbox.stop();
     });
 
-    it('GL-8: a sandbox that dies is told from a slow one, at once', async () => {
+    it('GL-8: distinguishes a dead sandbox from a slow one at once', async () => {
       const { runtime } = harness();
       const sandbox = await harness().open();
       const running = sandbox.exec({ argv: ['sleep', '1000'], timeoutMs: null });
@@ -271,7 +271,7 @@ export function lifecycleContract(harness: () => Harness): void {
       await eventually(async () => (await runtime.list()).length === before, 'what was begun to go');
     });
 
-    it('refuses an id that is taken or that is no id', async () => {
+    it('refuses an id that is taken or invalid', async () => {
       const { runtime } = harness();
       const sandbox = await harness().open({ id: 'taken' });
       await expect(runtime.open({ id: 'taken' })).rejects.toMatchObject({ code: 'invalid_input' });

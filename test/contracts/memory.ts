@@ -6,7 +6,7 @@ import { type MemoryScene, memoryScene, type OpenForTest } from './memory/scene.
 import { storingContract } from './memory/storing.ts';
 import { upkeepContract } from './memory/upkeep.ts';
 
-/** What every memory does, whatever index it has. An index's own test file gives the factory. */
+/** Tests for every memory, with any index. An index's own test file gives the factory. */
 export function memoryContract(name: string, open: (options: OpenForTest) => MemoryStore): void {
   describe(`memory on ${name}`, () => {
     let opened: MemoryScene | undefined;

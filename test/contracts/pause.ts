@@ -5,7 +5,7 @@ import { eventually, type Harness } from './harness.ts';
 
 const counting = 'import time\ni = 0\nwhile True: print(i, flush=True); i += 1; time.sleep(0.01)';
 
-/** SBX-9: a sandbox whose time is stopped, and what may happen to it meanwhile. */
+/** SBX-9: a paused sandbox, and events that may happen to it. */
 export function pauseContract(harness: () => Harness): void {
   describe('pause', () => {
     const stateOf = async ({ id }: Sandbox) =>

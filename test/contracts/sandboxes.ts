@@ -5,7 +5,7 @@ import { lifeContract } from './sandboxes/life.ts';
 import { sweepContract } from './sandboxes/sweep.ts';
 import { workspaceContract } from './sandboxes/workspace.ts';
 
-/** What every registry of sandboxes must do, whatever runtime they are made by. */
+/** Tests for every registry of sandboxes, with any runtime. */
 export function sandboxesContract(open: () => Promise<SandboxWorld>): void {
   chatsContract(open);
   lifeContract(open);

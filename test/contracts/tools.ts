@@ -245,7 +245,7 @@ export function toolContract({ name, missing, settings }: ToolWalls): void {
       expect(await sessions().closeAll('alice')).toBe(1);
     });
 
-    it('MCP-3: a bridge that is told to end ends, and so does what it asked for', async () => {
+    it('MCP-3: a bridge exits on request and cancels its open calls', async () => {
       await sessions().open(sandbox, { tools: ['ask_person'] });
       const transport = new ProcessTransport(sandbox);
       await transport.start();

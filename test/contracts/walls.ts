@@ -7,7 +7,7 @@ import { fixtureText, type Harness } from './harness.ts';
 
 const megabyte = 1024 ** 2;
 const outcomesSchema = z.record(z.string(), z.string());
-/** What `try-calls.py` prints. */
+/** The output of `try-calls.py`. */
 const callsSchema = z.object({
   refused: outcomesSchema,
   hidden: outcomesSchema,

@@ -101,7 +101,7 @@ describe('approvals', () => {
     expect(await asked).toMatchObject({ answer: '9090', decidedBy: 'socket' });
   });
 
-  it('outlive the host: a decision that nobody heard is given to who asks again, once', async () => {
+  it('outlive the host: an undelivered decision goes to the next request with the same key, once', async () => {
     await using world = hostWorld();
     const first = await world.open();
     const keyed: ApprovalRequest = { ...request, key: 'make', whenLeft: 'keep' };
@@ -125,7 +125,7 @@ describe('approvals', () => {
     expect(await again).toMatchObject({ decision: 'deny' });
   });
 
-  it('are denied when their time is up, and over when whoever asked has left', async () => {
+  it('are denied when they expire, and withdrawn when the asker has left', async () => {
     await using world = hostWorld();
     const { host } = await world.open();
     const { approvals } = host;

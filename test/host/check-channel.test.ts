@@ -48,7 +48,7 @@ it('CLI-1: tries the token, the number and the secret of a WhatsApp app in one c
   await expect(check(token, appSecret, '12345')).rejects.toMatchObject(failed('Unknown path'));
 });
 
-it('CLI-1: a platform that cannot be reached, or that makes no sense, is told as that', async () => {
+it('CLI-1: reports a platform that cannot be reached or answers nonsense', async () => {
   const settings = { api_url: 'http://127.0.0.1:9', groups: 'off' };
   await expect(checkChannel('discord', settings, { secret: discordToken })).rejects.toMatchObject(
     failed('it cannot be reached'),

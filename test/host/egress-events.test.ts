@@ -8,7 +8,7 @@ import { getUrl } from '../egress/hatch-fixture.ts';
 import { hostWorld } from './world.ts';
 
 describe('refusals of the hatch as events', () => {
-  it('a sandbox in real walls that reaches for a refused host is told of to its user, with the scope', {
+  it('a refused connection of a sandbox in real walls sends an event to its user, with the scope', {
     timeout: 180_000,
   }, async () => {
     await using world = hostWorld({ GEODE_RUNTIME_NAME: 'bubblewrap' });
@@ -56,7 +56,7 @@ describe('refusals of the hatch as events', () => {
     expect(await heard('ann', ['runs'], 'egress-default')).toEqual([]);
   });
 
-  it('a sandbox that asks again and again is told of once for each target, and for a bounded number of them', () => {
+  it('repeated refusals of a sandbox send one event for each target, for a limited number of targets', () => {
     const told: Happening[] = [];
     let now = 1_000_000;
     const owner: EgressOwner = { sandboxId: 'room-1', user: 'ann', chat: 'demo' };

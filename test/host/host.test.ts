@@ -132,7 +132,7 @@ describe('one host', () => {
     await host[Symbol.asyncDispose]();
   });
 
-  it('runs are told with their user, their language and their end', async () => {
+  it('sends events of runs with their user, language and end', async () => {
     await using world = hostWorld();
     const { host } = await world.open();
     await host.runs.run('exit 3', 'shell', { user: 'ann' });
@@ -165,7 +165,7 @@ describe('one host', () => {
   });
 });
 
-/** What connecting as another user says. */
+/** The answer to a request as another user. */
 async function refusalFor(uid: number, path: string): Promise<string | undefined> {
   process.setegid?.(uid);
   process.seteuid?.(uid);

@@ -1,4 +1,4 @@
-/** Two users of one whole host. What holds is asked of every route of its document: whoever adds one is tested here. */
+/** Isolation of two users of one host, for every route of its document, so that new routes are tested here too. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -41,7 +41,7 @@ beforeAll(async () => {
         scripted: { kind: 'anthropic', base_url: `${model.url}/v1`, api_key: 'the-key-of-the-provider' },
       }),
       GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
-      // What holds does not depend on how fast somebody asks.
+      // The result does not depend on the request rate.
       GEODE_GATEWAY_RATE: '100000',
     }),
   );
@@ -198,7 +198,7 @@ it(
       });
       return seen;
     };
-    // From the first on: what is caught up with is as private as what comes.
+    // Read from the first event: stored events are as private as new ones.
     const mine = followed((signal) => client.events({ after: 0, signal }));
     const his = followed((signal) => bobsClient.events({ after: 0, signal }));
     const line = followed((signal) => bobsClient.chats.events('line', { signal }));
@@ -208,7 +208,7 @@ it(
     await client.chats.post('line', { text: `say ${mark} again` });
     await client.sandboxes.of('room').exec({ argv: ['true'] });
     await eventually(has(mine, 'process-exit'), 'an event of alice', 60_000);
-    // What bob does now comes after all that he could have been sent of it.
+    // Bob's event now comes after all earlier events that he could have received.
     await bobsClient.chats.post('line', { text: 'say the last' });
     await bobsClient.sandboxes.getOrCreate('last');
     await eventually(has(his, '"last"'), 'an event of bob', 60_000);
@@ -232,7 +232,7 @@ it('SEC-2: a problem that another user has solved is solved without what was lea
   expect(JSON.stringify([events, his.map(({ body }) => body)])).not.toContain(mark);
 });
 
-/** What a tool takes, by name: the right names of what alice has. */
+/** Arguments of a tool, by name: the right names of alice's things. */
 const inputs = (): Readonly<Record<string, unknown>> => ({
   ...{ chat: 'room', path: 'note.txt', context: owned.nameOf('id', '/contexts/'), snapshot: 'point' },
   ...{ name: 'point', to: 'other', id: owned.nameOf('id', '/schedules/'), uri: 'memory://entry/fact' },

@@ -1,4 +1,4 @@
-/** What clients of a host do until it is killed, and what must be true of each thing afterwards. */
+/** Actions of clients until the host is killed, and checks of each afterwards. */
 import { expect } from 'vitest';
 import type { GeodeClient } from '../../src/client/client.ts';
 import { events } from '../contracts/exec.ts';
@@ -65,7 +65,7 @@ export class Deeds {
     this.#random = random;
   }
 
-  /** All users at once, until the host is gone. Throws what is no end of the host. */
+  /** All users at once, until the host is gone. Throws errors that do not come from the end of the host. */
   async work(client: GeodeClient, isOver: (error: unknown) => boolean): Promise<void> {
     const untilOver = async (user: User) => {
       for (;;) await this.#do(user, client.as(user));
@@ -92,7 +92,7 @@ export class Deeds {
     const thing = this.#things.get(key) ?? { kind, user, name, allowed: [null] };
     this.#things.set(key, thing);
     const [now] = thing.allowed;
-    // What is there or not changes each time; a value is removed now and then.
+    // Create and remove alternate; a value is removed now and then.
     const flips = kind !== 'entry' && kind !== 'file';
     this.#step += 1;
     const removed = now !== null && (flips || below(4) === 0);

@@ -1,4 +1,4 @@
-/** What a host keeps is for its own user alone, whatever the umask and whoever may enter the folder. */
+/** Files of a host are only for its own user, with any umask and any permission of the folder. */
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';

@@ -40,7 +40,7 @@ describe('events of sandboxes', () => {
     expect(JSON.stringify(told)).not.toContain('secret-word');
   });
 
-  it('a sandbox that dies is told as ended', async () => {
+  it('sends an end event for a sandbox that dies', async () => {
     await using world = await sandboxWorld('native');
     const told: Happening[] = [];
     const sandboxes = await world.host({ events: { tell: (_, event) => void told.push(event) } });

@@ -1,4 +1,4 @@
-/** A user who has something of each kind that a host keeps, and the right names of all of it. */
+/** A user with one object of each kind that a host stores, and the right names of all of them. */
 
 import type { GeodeClient } from '../../src/client/client.ts';
 import type { Caller } from '../api/server-fixture.ts';
@@ -8,10 +8,10 @@ import { type ModelServer, startModelServer } from '../fixtures/model-server/mod
 import { reflection, solution } from '../solve/shop.ts';
 import type { OpenedHost } from './world.ts';
 
-/** What everybody may ask for; the answer to one who says a mark has the mark. */
+/** Requests open to everybody; their answers repeat the caller's mark. */
 export const problem = 'Write a Python function double(n) that gives twice the number.';
 
-/** A model that repeats the mark to whoever has sent it, and to nobody else. */
+/** A model that repeats the mark only to the caller that sent it. */
 export function repeatingModel(mark: string): Promise<ModelServer> {
   return startModelServer(({ prompt }) => {
     const said = prompt.includes(mark) ? mark : 'nothing';
@@ -22,7 +22,7 @@ export function repeatingModel(mark: string): Promise<ModelServer> {
 }
 
 export interface WholeUser {
-  /** What stands in the place of a path: the name of something that this user has. */
+  /** The value in a path: the name of an object of this user. */
   nameOf(place: string, path: string): string;
   /** Names that the host made up, which nobody else can know. */
   readonly ids: readonly string[];

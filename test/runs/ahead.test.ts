@@ -108,7 +108,7 @@ for (const { name, missing, make, world } of places) {
         expect(await hasWaited(ahead, { env: { HOME: '/tmp' } })).toBe('false');
       });
 
-      it('an environment that is too large to be told it is there all the same', async () => {
+      it('passes on an environment that is too large for the opening message', async () => {
         const env = { LARGE: 'x'.repeat(100_000) };
         expect(await hasWaited(ahead, { env })).toBe('false');
       });

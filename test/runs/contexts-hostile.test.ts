@@ -9,7 +9,7 @@ const forgedLines = [
   '\u001e\u001e\u001e',
 ];
 
-/** Whatever happened to the context, the next run is right. */
+/** After any damage to the context, the next run works. */
 async function stillWorks(context: Context): Promise<void> {
   expect(await context.run('6 * 7')).toMatchObject({ status: 'done', value: { json: 42 } });
 }
@@ -127,7 +127,7 @@ def forge(text, kind=b"."):
     });
   });
 
-  it.skipIf(place.name !== 'docker')('RUN-10: out of memory is told, and the next run is fine', async () => {
+  it.skipIf(place.name !== 'docker')('RUN-10: reports out of memory, and the next run works', async () => {
     const sandbox = await place.another({ limits: { memoryBytes: 128 * 1024 ** 2 } });
     await using context = await openContext(sandbox, 'python');
     const result = await context.run('kept = []\nwhile True: kept.append(b"x" * 10_000_000)');

@@ -142,7 +142,7 @@ inEveryPlace('javascript', (place) => {
       expect((await context.run('throw 5')).error).toMatchObject({ name: 'Thrown', message: '5' });
     });
 
-    it('RUN-10: an error outside of the run is told on stderr, and the context lives', async () => {
+    it('RUN-10: prints an error outside of the run on stderr, and the context survives', async () => {
       const first = await context.run(
         'const kept = 1; setTimeout(() => { throw new Error("late") }, 1); Promise.reject(new Error("lost"))',
       );

@@ -146,7 +146,7 @@ function lifecycle(language: ContextLanguage): void {
     });
 
     describe('the end of an interpreter', () => {
-      it('RUN-10: an exit is told with its facts and what was printed, and a fresh one starts', async () => {
+      it('RUN-10: reports an exit with its facts and output, and starts a fresh interpreter', async () => {
         const context = await place.open();
         await context.run(say.set('gone', '1'));
         expect(await context.run(say.exit)).toMatchObject({
@@ -165,7 +165,7 @@ function lifecycle(language: ContextLanguage): void {
       it.for([
         ['killed', 'SIGKILL'],
         ['segfault', 'SIGSEGV'],
-      ] as const)('RUN-10: %s is told as %s', async ([kind, signal]) => {
+      ] as const)('RUN-10: reports %s as %s', async ([kind, signal]) => {
         const context = await place.open();
         const result = await context.run(say[kind]);
         expect(result).toMatchObject({ status: 'ended', exit: { exitCode: null, signal }, interpreter: 1 });

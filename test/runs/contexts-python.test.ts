@@ -190,7 +190,7 @@ plt.plot([3, 2, 1]);`;
       expect(error?.traceback).toMatch(/File "<run-\d+>", line 2\n {4}for in range/);
     });
 
-    it('RUN-10: an error under await, a chained one, and one that cannot be told', async () => {
+    it('RUN-10: reports an error under await, a chained one, and one without text', async () => {
       const awaited = await context.run(
         'import asyncio\nasync def fail():\n    raise KeyError("k")\nawait fail()',
       );

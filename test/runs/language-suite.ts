@@ -24,7 +24,7 @@ export interface LanguageSuite {
   readonly open: () => Promise<RunsHarness>;
 }
 
-/** What a behaviour is tested with. */
+/** The input of a behaviour test. */
 export interface Bench {
   readonly language: LanguageName;
   readonly harness: () => RunsHarness;

@@ -60,7 +60,7 @@ for (const engineName of ['docker', 'podman'] as const) {
         await registry?.stop();
       });
 
-      it('a missing image is pulled by the run that needs it, its digest is kept, and the wait is told apart', async () => {
+      it('pulls a missing image for the run that needs it, stores its digest, and reports the wait separately', async () => {
         await absent();
         const seen: string[] = [];
         for await (const event of harness.runs.stream('echo here', 'shell', { image: name })) {
@@ -77,7 +77,7 @@ for (const engineName of ['docker', 'podman'] as const) {
         expect(seen).toEqual(expect.arrayContaining(['stdout', 'end']));
       });
 
-      it('once for any number of waiters; one who gives up does not stop it for the others', async () => {
+      it('once for any number of waiters; a waiter that gives up does not stop it for the others', async () => {
         await absent();
         let [looked, pulls] = [0, 0];
         const left = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FairQueue, type Turn } from '../../src/runs/queue.ts';
 
-/** A run that waits in line: what it was told, and its turn when it comes. */
+/** A waiting run: its reported places, and its turn. */
 function waiter(queue: FairQueue, user: string, signal?: AbortSignal) {
   const places: number[] = [];
   let turn: Turn | undefined;
@@ -64,7 +64,7 @@ describe('RUN-8: the queue', () => {
     await expect(waiter(queue, 'x').done).rejects.toMatchObject({ code: 'queue_full', status: 429 });
   });
 
-  it('forgets one who gives up, and a turn given back twice counts once', async () => {
+  it('forgets a caller that gives up, and counts a turn returned twice once', async () => {
     const queue = new FairQueue({ concurrency: 1, mostWaiting: 5 });
     const turn = await waiter(queue, 'x').done;
     const stop = new AbortController();

@@ -15,7 +15,7 @@ describe('runs together', () => {
   });
   afterAll(() => harness.close());
 
-  it('RUN-8: beyond what may run at once they wait and are told their place; beyond that they are refused', async () => {
+  it('RUN-8: queues runs above the limit and reports their place; refuses more when the queue is full', async () => {
     const { runs } = harness;
     const mayEnd = Promise.withResolvers<void>();
     async function* held() {

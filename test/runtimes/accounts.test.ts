@@ -85,7 +85,7 @@ describe.skipIf(!docker.available)(`the user's name in images of all kinds${why}
     const { stdout, stderr } = await sandbox.exec({
       argv: ['/busybox/sh', '-c', `while read line; do echo "$line"; done < ${path}`],
     });
-    // The numbers are the sandbox's own; the engine was told them.
+    // The ids are the sandbox's own; the engine was given them.
     const container = containerName(harness.options, sandbox.id);
     const { Config } = await (await engine()).getContainer(container).inspect();
     const [uid, gid] = Config.User.split(':');
@@ -186,7 +186,7 @@ describe.skipIf(!docker.available)(`the user's name in images of all kinds${why}
     expect((await again.exec({ argv: ['whoami'] })).stdout).toBe('sandbox\n');
   });
 
-  it("what a killed host left when it looked into the image is in nobody's way", async () => {
+  it("leftovers of a host that was killed while it read the image do not disturb", async () => {
     const id = 'looked-at';
     const client = await engine();
     await client.createContainer({

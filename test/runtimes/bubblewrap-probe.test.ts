@@ -31,7 +31,7 @@ it.skipIf(missing !== undefined)(
     try {
       await using options = await testOptions();
       for (let round = 0; round < 60; round += 1) {
-        // One that has been found available is not asked again at once.
+        // A positive answer is cached for a while.
         expect(await bubblewrapRuntime(options).probe()).toMatchObject({ available: true });
       }
     } finally {

@@ -11,7 +11,7 @@ const missing = [docker, ssh].flatMap((fact) => (fact.available ? [] : [fact.rea
 const reason = missing.length === 0 ? '' : ` (skipped: ${missing.join('; ')})`;
 const socket = docker.available ? docker.socket : '';
 
-/** What a host that is configured like this says of the engine. */
+/** The output of a host with this engine configuration. */
 async function probed(how: Partial<DockerOptions>) {
   await using options = await testOptions();
   return await dockerRuntime(options, { ...options.docker, ...how }).probe();

@@ -23,7 +23,7 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
     return engine.getContainer(containerName(harness.options, id)).inspect();
   };
 
-  it('RT-6: the engine was told all of it', async () => {
+  it('RT-6: the engine got every setting', async () => {
     const sandbox = await harness.open({ owner: 'somebody' });
     const { HostConfig, Config } = await inspect(sandbox.id);
     expect(HostConfig).toMatchObject({
@@ -133,7 +133,7 @@ print(json.dumps(limits))`;
     },
   );
 
-  it('refuses an image that is not there, and a name that is none', async () => {
+  it('refuses a missing image, and an invalid name', async () => {
     await expect(harness.runtime.open({ image: 'geode-test/missing:1' })).rejects.toMatchObject({
       code: 'image_missing',
       hint: expect.stringContaining('docker pull'),
@@ -196,7 +196,7 @@ print(json.dumps(limits))`;
     expect(left).toBeUndefined();
   });
 
-  it('SBX-9: whoever pauses or resumes it, the host learns of it', async () => {
+  it('SBX-9: the host notices a pause or resume by anybody', async () => {
     const sandbox = await harness.open();
     const engine = await connectEngine(harness.options.docker.host);
     const container = engine.getContainer(containerName(harness.options, sandbox.id));

@@ -237,7 +237,7 @@ describe('mounts', () => {
       ).rejects.toMatchObject({ message: expect.stringContaining(folder) });
     });
 
-    it('RT-8: follows a link to a steady place, whoever made the link', async () => {
+    it('RT-8: follows a link of any owner to a steady place', async () => {
       const { source } = await build('real-place', 0o755, 0);
       const { between } = await build('loose', 0o777, stranger);
       await symlink(source, join(between, 'link'));

@@ -1,4 +1,4 @@
-/** What doctor says where bwrap may not make namespaces. */
+/** The output of doctor where bwrap may not create namespaces. */
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Sandboxes of a host that is not root: what holds its limits, with a control group of its own and without. */
+/** Sandboxes of a host that is not root: its limits, with a control group of its own and without. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -34,7 +34,7 @@ interface Asked {
   readonly groups?: readonly string[];
 }
 
-/** What a host of that user says about one deed, in a folder of its own. */
+/** The output of that user's host about one action, in its own folder. */
 async function asUser(deed: string, { argument = '', groups = [] }: Asked = {}): Promise<unknown> {
   const folder = await mkdtemp(join(shared, 'geode-ordinary-'));
   try {

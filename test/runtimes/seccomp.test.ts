@@ -73,7 +73,7 @@ describe.each(['x64', 'arm64'] as const)('RT-6: the filter for bubblewrap on %s'
     }
   });
 
-  it('ends what calls as another architecture', () => {
+  it('kills a process that makes calls of another architecture', () => {
     for (const other of Object.values(audit).filter((number) => number !== audit[arch])) {
       expect(ask(filter, { number: 0, arch: other })).toBe('kill');
     }

@@ -127,11 +127,11 @@ async function liveAndDie(words: readonly string[], { from, ms }: Death, told: T
   expect(signal, 'the host ended by itself').toBe('SIGKILL');
 }
 
-/** What must be true after a kill, from what the host said before it. */
+/** Checks after a kill, based on the host's messages before it. */
 interface Room {
   id: string | undefined;
   presence: 'there' | 'perhaps';
-  /** What each may hold: of a write that was cut off, the old or the new. */
+  /** The allowed contents: after an interrupted write, the old or the new. */
   readonly files: Map<string, readonly (string | undefined)[]>;
   readonly processes: Map<string, { readonly work: Work; cut: boolean }>;
 }

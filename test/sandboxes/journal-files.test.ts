@@ -60,7 +60,7 @@ describe('a torn tail', () => {
     ['a count', (journal) => journal.skip(11)],
     ['the exit', (journal) => journal.finish(exit)],
   ];
-  it.each(lastFrames)('is dropped wherever %s was cut off, and written anew', (_, writeLast) => {
+  it.each(lastFrames)('drops %s that was cut off anywhere, and writes it again', (_, writeLast) => {
     const file = join(folder, 'a.journal');
     const whole = journalFiles(folder).open('a');
     whole.append('stdout', bytes('first'), 0);
@@ -93,7 +93,7 @@ describe('a torn tail', () => {
     expect(told(journal)).toEqual(['stdout@0 first', 'stdout@5 second']);
   });
 
-  it('of a journal that was damaged while it is open is told as lost', () => {
+  it('of a journal that was damaged while it is open is reported as lost', () => {
     const journal = journalFiles(folder).open('a');
     journal.append('stdout', bytes('first'), 0);
     journal.append('stdout', bytes('second'), 5);

@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a follower', () => {
-  it('PROC-2: hears what is on record, then what comes, from its own offset to the exit', async () => {
+  it('PROC-2: yields the record, then new output, from its own offset to the exit', async () => {
     const journal = journalFiles(folder).open('a');
     journal.append('stdout', bytes('before '), 0);
     const all = gather(journal.follow(0));

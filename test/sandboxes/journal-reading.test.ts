@@ -157,7 +157,7 @@ describe('time', () => {
     expect(lines.map(({ text }) => text)).toEqual(['50.2', '51.2']);
   });
 
-  it('is told of output that came within 100 ms of a mark, also when the clock goes back', async () => {
+  it('finds output that came within 100 ms of a mark, even if the clock goes back', async () => {
     let now = 50_000;
     const journal = journalFiles(folder, { keepBytes: 1024 ** 2, keepFinished: 5 }, () => now).open('a');
     for (const step of [0, 60, 60, -30_000, 60]) {

@@ -114,7 +114,7 @@ describe('a replay', () => {
 /** The exit may stand behind a full segment. */
 const exitBytes = 300;
 
-/** What a journal has lost of what was appended to it, checked to be in one piece and not at an end. */
+/** The part of the appended output that a journal has lost; checks that it is one gap, not at an end. */
 function missing(source: Journal, model: Model): { from: number; to: number } {
   const lost = [...source.read(0)].flatMap((event) =>
     event.type === 'output-lost' ? [{ from: event.offset, to: event.offset + event.length }] : [],

@@ -1,4 +1,4 @@
-/** What the killed writer of journals and its judge agree on. */
+/** Constants shared by the killed writer of journals and its judge. */
 export const journalPolicy = { keepBytes: 128 * 1024, keepFinished: 3 };
 
 const pattern = Buffer.from(Array.from({ length: 4_096 + 251 }, (_, at) => at % 251));

@@ -106,7 +106,7 @@ describe('RUN-8: the pool', () => {
     expect(opened).toHaveLength(1);
   });
 
-  it('tells the one who waits why none could be made, and recovers', async () => {
+  it('gives the waiting caller the reason of a failed creation, and recovers', async () => {
     const { pool, kind, fail, stock } = await start({ floor: 1, ceiling: 2 });
     fail(new Error('the engine is out'));
     await expect(pool.claim(kind('a'))).rejects.toThrow('the engine is out');
@@ -130,7 +130,7 @@ describe('RUN-8: the pool', () => {
     await claim.retire();
   });
 
-  it('closing ends what is ready and what is being made, and refuses who comes after', async () => {
+  it('closing ends ready and half-made sandboxes, and refuses later callers', async () => {
     const { pool, kind, harness } = await start({ floor: 3, ceiling: 4 });
     const claim = await pool.claim(kind('a'));
     const waiting = Array.from({ length: 6 }, () =>

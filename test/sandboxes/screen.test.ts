@@ -19,7 +19,7 @@ function journal(...pieces: readonly (string | number)[]) {
   };
 }
 
-/** What a terminal shows that the content is printed on. */
+/** The screen of a terminal after printing the content. */
 async function shown(content: string, { columns, rows } = size) {
   const terminal = new headless.Terminal({ cols: columns, rows, allowProposedApi: true });
   const answers: string[] = [];

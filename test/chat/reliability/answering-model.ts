@@ -4,7 +4,7 @@ import { answerTo, foreignSecrets, secretOf } from './people.ts';
 
 export interface AnsweringModel {
   readonly script: Script;
-  /** Secrets of other chats in what the model was told. */
+  /** Secrets of other chats in the model's input. */
   readonly foreign: readonly string[];
   /** Persons whose questions came here. */
   readonly asked: ReadonlySet<number>;

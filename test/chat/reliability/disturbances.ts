@@ -41,7 +41,7 @@ function broken(status: number) {
   return { status, body: { ok: false, error_code: status, description: 'Try again later' } };
 }
 
-/** What the platform does; kills are not its own. */
+/** Faults of the platform; kills are counted separately. */
 export function disturb(telegram: TelegramServer, kind: Exclude<Disturbance['kind'], 'kill'>): void {
   if (kind === 'send-cut-before') telegram.fail('sendMessage', 'cut-before');
   else if (kind === 'send-cut-after') telegram.fail('sendMessage', 'cut-after');

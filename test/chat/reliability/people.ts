@@ -10,7 +10,7 @@ export interface Question {
 /** `by hand`: the agent uses its sandbox. `slowly`: its answer grows before the eyes of the person. */
 const manners = ['', '', '', ' by hand', '', '', '', '', '', ' slowly'] as const;
 
-/** Who hears nothing for so long writes all the same. */
+/** A person who gets no answer for this long writes again. */
 const patienceMs = 120_000;
 const mostOpen = 3;
 /** Every so many messages are delivered twice by the platform. */
@@ -62,7 +62,7 @@ export class People {
   #hear(): void {
     const fresh = this.#telegram.messages.slice(this.#read);
     this.#read += fresh.length;
-    // Those that still grow are looked at again.
+    // Look again at replies that still grow.
     this.#growing = [...this.#growing, ...fresh].filter((message) => !this.#understood(message));
   }
 

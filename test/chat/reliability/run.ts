@@ -10,7 +10,7 @@ import { People, userOf } from './people.ts';
 import { type Storm, storm } from './storm.ts';
 import { type Entry, isReportOf, type Tally, tallyOf } from './tally.ts';
 
-/** What the environment says; the long forms are in docs/gateway.md. */
+/** Settings from the environment; the long forms are in docs/gateway.md. */
 export interface Size {
   readonly messages: number;
   readonly chats: number;

@@ -3,7 +3,7 @@ import { entry, type MemoryScene } from './scene.ts';
 
 export function keepingContract(scene: () => MemoryScene): void {
   describe('what it keeps', () => {
-    it('lists newest first, counts by category and forgets for good (MEM-1)', async () => {
+    it('lists newest first, counts by category and deletes permanently (MEM-1)', async () => {
       const { memory, keysOf } = scene();
       await memory.storeMany([entry('one', { key: '1' }), entry('two', { key: '2', category: 'recipes' })]);
       expect((await memory.list()).entries.map(({ key }) => key)).toEqual(['2', '1']);

@@ -10,7 +10,7 @@ export interface OpenForTest {
   readonly pendingText?: number;
 }
 
-/** What a test has: a memory of its own, and a clock that stands still unless the test moves it. */
+/** The parts of a test: its own memory, and a clock that stands still unless the test moves it. */
 export interface MemoryScene extends AsyncDisposable {
   readonly store: MemoryStore;
   readonly memory: Memory;

@@ -133,7 +133,7 @@ export function storingContract(scene: () => MemoryScene): void {
       expect(await keysOf('x y', { fusion: { kind: 'weighted', dense: 0 } })).toEqual([]);
     });
 
-    it('marks what has run out, and leaves it out of strict recall (MEM-8)', async () => {
+    it('marks expired entries, and leaves them out of strict recall (MEM-8)', async () => {
       const { memory, clock } = scene();
       await memory.store(entry('The sale ends today', { key: 'sale', validUntil: new Date(clock.now + 10) }));
       expect((await memory.get('sale'))?.stale).toBeNull();
@@ -193,7 +193,7 @@ export function storingContract(scene: () => MemoryScene): void {
       ['a key that is too long', { key: 'k'.repeat(513) }, 'invalid_input'],
       ['an invalid date', { validUntil: new Date(Number.NaN) }, 'invalid_input'],
       ['an order without a thread', { order: 1 }, 'invalid_input'],
-      ['an order that is no number', { thread: 't', order: Number.NaN }, 'invalid_input'],
+      ['an order that is not a number', { thread: 't', order: Number.NaN }, 'invalid_input'],
     ])('refuses %s', async (_what, wrong, code) => {
       const { memory } = scene();
       await expect(memory.store({ ...entry('fine'), ...wrong })).rejects.toMatchObject({ code });

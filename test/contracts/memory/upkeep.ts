@@ -33,7 +33,7 @@ export function upkeepContract(scene: () => MemoryScene): void {
       expect(await again.keysOf('durable')).toEqual(['d']);
     });
 
-    it('embeds everything anew when the model changes, while search goes on (MEM-3)', async () => {
+    it('embeds all entries again when the model changes, while search keeps working (MEM-3)', async () => {
       const before = scene();
       await before.memory.storeMany(
         Array.from({ length: 100 }, (_, i) => entry(`fact number ${i}`, { key: `f${i}` })),
@@ -86,7 +86,7 @@ export function upkeepContract(scene: () => MemoryScene): void {
       await expect(refused).rejects.toMatchObject({ code: 'too_much_pending', status: 429 });
       expect(await memory.get('small')).toBeNull();
       await store.in('bob').store(entry('z'.repeat(2_000)));
-      // What makes the debt smaller passes, and so does what is said again.
+      // Stores that reduce the debt pass, and so do repeated ones.
       await memory.store(entry('shorter', { key: 'big' }));
       expect((await memory.store(entry('what was there before', { key: 'old' }))).outcome).toBe('merged');
       gate.resolve();
@@ -131,7 +131,7 @@ export function upkeepContract(scene: () => MemoryScene): void {
       expect(await keysOf('cherry', words)).toEqual(['2b']);
     });
 
-    it('reads an entry together with the one before it, and anew when that changes (MEM-4)', async () => {
+    it('embeds an entry together with the one before it, and again when that changes (MEM-4)', async () => {
       const { memory, store, embedder } = scene();
       await memory.storeMany([
         entry('first', { key: '1', thread: 'chat' }),

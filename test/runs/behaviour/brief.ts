@@ -25,7 +25,7 @@ export function briefBehaviour({ language, show, run }: Bench): void {
     });
   });
 
-  it('RUN-3: source that is broken fails, and the reason is told', async () => {
+  it('RUN-3: broken source fails with the reason', async () => {
     const { success, stderr, compile } = await run('( this is ! no } program');
     expect(success).toBe(false);
     expect(compile?.stderr || stderr).not.toBe('');

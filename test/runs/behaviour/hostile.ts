@@ -47,7 +47,7 @@ export function hostileBehaviour({ harness, show }: Bench): void {
       expect(process.memoryUsage().rss - before).toBeLessThan(200 * megabyte);
     });
 
-    it('RT-12 RUN-3: a memory bomb is killed, and the reason is told', async ({ skip }) => {
+    it('RT-12 RUN-3: a memory bomb is killed, with the reason', async ({ skip }) => {
       skip(!harness().capabilities.limits.memory, 'this runtime cannot limit memory');
       const result = await show('memory', [], { timeoutMs: 30_000 });
       expect(result).toMatchObject({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Bench } from '../language-suite.ts';
 
-/** RUN-2, RUN-3, RUN-5, RUN-9: what goes in and what comes out. */
+/** RUN-2, RUN-3, RUN-5, RUN-9: input and output. */
 export function ioBehaviour({ harness, language, source, show }: Bench): void {
   describe('input and output', () => {
     it('RUN-1 RUN-3: prints, and the result says so', async () => {
@@ -37,7 +37,7 @@ export function ioBehaviour({ harness, language, source, show }: Bench): void {
       expect(stderr).toContain('boom');
     });
 
-    it('RUN-3: a death by signal is told from an exit', async () => {
+    it('RUN-3: distinguishes a death by signal from an exit', async () => {
       expect(await show('die')).toMatchObject({ outcome: 'killed', exitCode: null, signal: 'SIGKILL' });
     });
 

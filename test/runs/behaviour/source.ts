@@ -60,7 +60,7 @@ export function sourceBehaviour({ language, run }: Bench): void {
       expect(['succeeded', 'failed', 'compile-failed']).toContain(outcome);
     });
 
-    it('RUN-1 RUN-3: that is broken fails, and the reason is told', async () => {
+    it('RUN-1 RUN-3: broken source fails with the reason', async () => {
       const result = await run(broken);
       expect(result.success).toBe(false);
       expect(result.exitCode).not.toBe(0);

@@ -125,7 +125,7 @@ describe('SBX-7: a full disk', () => {
         expect(readdirSync(target.workspace)).toEqual([]);
         expect(packs()).toEqual([]);
 
-        // And a workspace that is full itself: what goes makes room for what comes back.
+        // Also with a full workspace: removals make room for restored files.
         using inner = newPlace();
         const tight = snapshotsOf({ ...inner, workspace: target.workspace });
         shell(target.workspace, 'head -c 2000000 /dev/urandom > one');
@@ -142,7 +142,7 @@ describe('SBX-7: a full disk', () => {
 });
 
 describe('SBX-7: others at the same time', () => {
-  it('calls take turns; another host is told that it is busy', async () => {
+  it('calls take turns; another host gets workspace_busy', async () => {
     inWorkspace('for i in $(seq 500); do echo $i > $i; done');
     const names = await Promise.all(Array.from({ length: 6 }, async () => (await snapshots.take()).name));
     expect(names.toSorted()).toEqual(['1', '2', '3', '4', '5', '6']);

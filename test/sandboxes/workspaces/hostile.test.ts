@@ -30,7 +30,7 @@ afterEach(() => place[Symbol.dispose]());
 
 const inWorkspace = (script: string) => shell(place.workspace, script);
 
-/** What the sandbox must never reach through us. */
+/** Files that the sandbox must never reach through Geode. */
 function secretFolder(): string {
   const outside = join(place.above, 'outside');
   mkdirSync(join(outside, 'most'), { recursive: true });

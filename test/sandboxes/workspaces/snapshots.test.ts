@@ -17,7 +17,7 @@ afterEach(() => place[Symbol.dispose]());
 
 const inWorkspace = (script: string) => shell(place.workspace, script);
 
-/** One of everything that a workspace has. */
+/** One entry of every type that a workspace can have. */
 const everything = `
   mkdir -p src/deep/er empty; chmod 0750 src; chmod 1777 empty
   echo one > src/a; printf two > src/deep/b; : > src/deep/er/nothing
