@@ -14,7 +14,7 @@ export const machineSchema = z.object({
 });
 export type Machine = z.infer<typeof machineSchema>;
 
-/** What a number depends on, and nothing that names the machine. */
+/** Facts that influence a measurement; nothing that identifies the machine. */
 export async function thisMachine({ docker }: EngineFacts): Promise<Machine> {
   return {
     cores: availableParallelism(),

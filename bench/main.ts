@@ -1,5 +1,5 @@
 /**
- * What Geode costs, against what else does it on the same machine in the same run.
+ * Measures Geode against its alternatives on the same machine in the same run.
  *
  *   npm run bench                       every section
  *   npm run bench -- exec transfer      some of them

@@ -29,7 +29,7 @@ const unitNames = [
 export interface Contender {
   readonly name: string;
   sample(): Promise<number>;
-  /** What is repeated before the first round: a sample, or less where that takes long. */
+  /** The warm-up before the first round: a sample, or less if that takes long. */
   warmUp(): Promise<unknown>;
 }
 
@@ -108,7 +108,7 @@ export async function compare(question: Question, signal: AbortSignal): Promise<
   };
 }
 
-/** What is measured alone, because nothing else does it. */
+/** Measurements without an alternative. */
 export function observed(name: string, unit: Unit, ours: string, samples: readonly number[]): Comparison {
   return { name, unit, ours: statsOf(ours, samples, unit), others: [], leftOut: [] };
 }
@@ -140,7 +140,7 @@ export function contender(
   return { name, sample, warmUp };
 }
 
-/** The time that the work takes, without what comes before and after it. */
+/** The time of the work, without preparation and clean-up. */
 export async function millisecondsOf(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
@@ -155,7 +155,7 @@ async function warmUp(contender: Contender, signal: AbortSignal): Promise<void> 
   }
 }
 
-/** Of each round by itself, since its samples were taken side by side. */
+/** Each round by itself, since its samples were taken side by side. */
 function ratioOf(ours: readonly number[], theirs: readonly number[], unit: Unit) {
   const times = (own: number, their: number) => (units[unit] === 'less' ? their / own : own / their);
   const byRound = ours.map((own, round) => times(own, theirs[round] ?? Number.NaN));

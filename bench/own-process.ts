@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url';
 import type { EngineFacts } from '../test/engine/index.ts';
 import { type Findings, findingsSchema } from './section.ts';
 
-/** What the process of a section is told. */
+/** The input of a section's process. */
 export interface Task {
   readonly section: string;
   readonly engines: EngineFacts;
-  /** Of the rounds of a full run. */
+  /** Number of rounds in a full run. */
   readonly share: number;
 }
 

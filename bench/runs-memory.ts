@@ -1,5 +1,5 @@
 /**
- * What the host holds over many runs: `npm run bench:runs`, or `MALLOC_ARENA_MAX=1 node --expose-gc
+ * Memory of the host over many runs: `npm run bench:runs`, or `MALLOC_ARENA_MAX=1 node --expose-gc
  * --max-semi-space-size=1 bench/runs-memory.ts [--runs N] [--runtime NAME]`. In a process of its own, so that
  * nothing else counts. Two things are held still, since they grow by steps of megabytes up to a limit that
  * thousands of runs do not reach, and would hide what is looked for: V8's young generation is as large as V8

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const file = new URL('results/runs.json', import.meta.url);
 
-/** What the parts of the bench have kept so far; each replaces its own. */
+/** The results of the bench's parts so far; each part replaces its own. */
 export function saveRunResults(part: Readonly<Record<string, unknown>>): void {
   mkdirSync(new URL('.', file), { recursive: true });
   writeFileSync(file, `${JSON.stringify({ ...readRunResults(), ...part }, null, 2)}\n`);

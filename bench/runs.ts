@@ -59,7 +59,7 @@ function openRuns(ceiling: number): Runs {
   });
 }
 
-/** One of each in turn, so that both meet the same machine. */
+/** Alternates between both, so that both meet the same machine. */
 async function compare(language: 'python' | 'javascript', argv: readonly string[], code: string) {
   await using warm = openRuns(4);
   await using cold = openRuns(0);
@@ -217,7 +217,7 @@ function report({ languages, burst: rush }: Results): void {
   );
 }
 
-/** Of the whole machine: engines and their helpers do most of the work. */
+/** Processor time of the whole machine: engines and their helpers do most of the work. */
 function processorMs(): number {
   const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] =
     readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.trim().split(/\s+/).map(Number) ?? [];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { EngineFacts } from '../test/engine/index.ts';
 import { comparisonSchema, type Unit } from './measure.ts';
 
-/** What every section is given. */
+/** The input of every section. */
 export interface Bench {
   readonly engines: EngineFacts;
   /** Fires on Ctrl-C: a section throws then, and disposes of what it opened on the way out. */
@@ -22,7 +22,7 @@ const targetSchema = z.object({
 export const findingsSchema = z.object({
   comparisons: z.array(comparisonSchema),
   targets: z.array(targetSchema),
-  /** What could not be measured here, and why. */
+  /** Measurements that are not possible here, with the reason. */
   leftOut: z.array(z.string()),
 });
 

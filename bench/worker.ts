@@ -1,4 +1,4 @@
-/** The process of one section, see own-process.ts: is told what to measure and sends what it found. */
+/** The process of one section, see own-process.ts: receives the measurement to make and sends the result. */
 import type { Task } from './own-process.ts';
 import { sections } from './sections.ts';
 

@@ -29,7 +29,7 @@ await using home = await sandboxHome({
   BOT_TOKEN: telegramToken,
   MODEL_KEY: 'no-real-key-is-needed',
 });
-/** What the bot said in the chat, as it was printed; and how much of it was there when Ann wrote last. */
+/** The bot's printed messages in the chat, and how many there were when Ann last wrote. */
 const printed: string[] = [];
 let before = 0;
 
@@ -54,7 +54,7 @@ let gateway = await startGateway();
 say('Ann writes to the bot. Nobody knows her yet.');
 annWrites('Hello?');
 const code = /code is `?([A-Z0-9]{8})/.exec(await bot(/code is/))?.[1] ?? '';
-say('Whoever runs the gateway lets her in, and what she wrote is answered.');
+say('The owner of the gateway pairs her, and her message is answered.');
 await show('chat', 'pair', code, '--as', 'ann');
 await bot(/let in/);
 await bot(/^ready$/);

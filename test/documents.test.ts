@@ -49,7 +49,7 @@ describe('documents', () => {
     expect(dead).toEqual([]);
   });
 
-  // What a library looks for in the environment may be set where the library is loaded.
+  // Environment variables of a library may be set where the library is loaded.
   it('only machine/machine.ts reads the environment and the platform', () => {
     const readers = sources().filter(
       (file) =>

@@ -62,7 +62,7 @@ describe('a clone on a machine without a recent Go', { timeout: 600_000 }, () =>
     });
   });
 
-  test('GOPROXY lists proxies between commas and bars, and words that are none', () => {
+  test('GOPROXY lists proxies between commas and bars, and keywords', () => {
     expect(proxiesOf('https://a.example/,https://b.example|direct')).toEqual([
       'https://a.example',
       'https://b.example',
@@ -71,7 +71,7 @@ describe('a clone on a machine without a recent Go', { timeout: 600_000 }, () =>
   });
 });
 
-/** What the build of the guest reads, and nothing that was built. */
+/** The input files of the guest's build, without its output. */
 function cloneIn({ path }: TemporaryFolder): string {
   const clone = join(path, 'clone');
   for (const name of ['package.json', 'scripts', 'guest'])

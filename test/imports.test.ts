@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What each folder imports of the others. A folder stands above everything that it imports. */
+/** The imports of each folder. A folder stands above everything that it imports. */
 const allowed: Readonly<Record<string, string>> = {
   'index.ts': 'base config host machine sandboxes seams shell',
   dashboard: 'client config contract runs sandboxes seams',

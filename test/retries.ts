@@ -33,7 +33,7 @@ export function mayRetry(file: string, name: string): boolean {
   return !wordsOf(file).some((word) => strictWords.has(word)) && !strictPromise.test(name);
 }
 
-/** Of the name of a suite: `every-route.test.ts` has `every` and `route`. */
+/** Words of a suite's name: `every-route.test.ts` has `every` and `route`. */
 export function wordsOf(file: string): readonly string[] {
   return basename(file, '.test.ts').split('-');
 }

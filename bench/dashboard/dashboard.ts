@@ -1,4 +1,4 @@
-/** What a person at the dashboard waits for, in Chromium, on a host on which much has happened. */
+/** Waiting times of a person at the dashboard, in Chromium, on a host with a long history. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { reasonForNoChromium } from '../../test/api/chromium.ts';
@@ -104,7 +104,7 @@ async function terminal(bench: Bench, { world }: FullHost): Promise<Findings> {
       pressed = performance.now();
     }, { capture: true, once: true });
     const watch = new MutationObserver(() => {
-      // Whatever changes before the key is not its echo.
+      // A change before the key is not its echo.
       if (pressed === undefined || rows.textContent === before) return;
       watch.disconnect();
       resolve(performance.now() - pressed);
@@ -197,7 +197,7 @@ async function anHour(bench: Bench, { world }: FullHost): Promise<Findings> {
     await inTurns(count, bench.signal, (at) =>
       client.ingest({ id: `hour/${at % 50}`, content: `Event ${at}`, category: 'project', source: 'bench' }),
     );
-    // Whatever came is drawn, and what was asked because of it has been answered.
+    // All received data is drawn, and the requests that followed are answered.
     await page.waitForLoadState('networkidle');
     await delay(1_000, undefined, { signal: bench.signal });
   };

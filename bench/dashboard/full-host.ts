@@ -76,7 +76,7 @@ async function talk(client: GeodeClient, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** So many of a kind, a few at once. */
+/** Creates this many of a kind, a few at once. */
 export async function inTurns(
   count: number,
   signal: AbortSignal,

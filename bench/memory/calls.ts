@@ -16,7 +16,7 @@ const ENTRIES = 100_000;
 const BATCH = 1_000;
 const STORED = 300;
 const WARM_UP = 50;
-/** What makes a query another one in each round, so that none is in the cache. */
+/** Makes a query different in each round, so that none is in the cache. */
 const ROUNDS = ['?', '!', '…', ' ?', ' !'];
 
 export async function benchCalls({ scifact }: BenchData): Promise<void> {

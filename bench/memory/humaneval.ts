@@ -12,7 +12,7 @@ const problem = z.object({
   entry_point: z.string(),
 });
 
-/** What comes before the examples; those would give the function away by its name. */
+/** The text before the examples; the examples would give the function away by its name. */
 const EXAMPLES = />>>|e\.g\.|for example|example/i;
 
 export function loadHumanEval(folder: string): RetrievalSet {

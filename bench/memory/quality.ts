@@ -79,7 +79,7 @@ function joined(all: readonly Ways[]): Ways {
   };
 }
 
-/** What hybrid has more than the better half, and where that lies in 95 of 100 paired resamples of the queries. */
+/** The lead of hybrid over the better half, and its range in 95 of 100 paired resamples of the queries. */
 function againstBetterHalf(ways: Ways): { more: number; from: number; to: number } {
   const [meaning, words] = [ways['meaning alone'], ways['words alone']];
   const half = mean(meaning) > mean(words) ? meaning : words;
@@ -124,7 +124,7 @@ async function withMemory(
   await ask(memory);
 }
 
-/** What the indexer embeds beside the documents themselves. */
+/** Texts that the indexer embeds besides the documents themselves. */
 function afterTheOneBefore(documents: readonly RetrievalDocument[]): string[] {
   return documents.flatMap(({ text, position }, i) => {
     const before = documents[i - 1];

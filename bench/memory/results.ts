@@ -46,7 +46,7 @@ const partsSchema = z.object({
   /** For each set the score of each way to rank. */
   quality: run.extend({
     sets: z.record(z.string(), z.record(z.string(), z.number())),
-    /** What hybrid has more than the better half, and the range of that in paired resamples of the queries. */
+    /** The lead of hybrid over the better half, and its range in paired resamples of the queries. */
     noise: z.record(z.string(), z.object({ more: z.number(), from: z.number(), to: z.number() })).default({}),
   }),
   vectors,

@@ -1,4 +1,4 @@
-/** One who has learned, against strangers who meet each problem as their first. */
+/** Compares a user with stored solutions with users who see each problem for the first time. */
 import { randomUUID } from 'node:crypto';
 import type { Task } from './problems.ts';
 import type { SetResult, Tally } from './results.ts';

@@ -30,7 +30,7 @@ export interface Solved {
 }
 
 export interface Workshop extends AsyncDisposable {
-  /** The crystals are those of the user: one who has never solved anything has none. */
+  /** Crystals belong to a user: a user without solves has none. */
   solve(user: string, task: Task): Promise<Solved>;
 }
 
@@ -74,7 +74,7 @@ export async function openWorkshop(embedder: Embedder): Promise<Workshop> {
       const request = { problem, tests, language: 'python', attempts: mostAttempts };
       const result = await resultOf(solves.of(user), request);
       const ms = performance.now() - start;
-      // What was kept is found by meaning from the next solve on, as it is for people, who are slower than this loop.
+      // Wait until the index is done, as it would be for people, who are slower than this loop.
       await memory.settled();
       const { outcome, usage } = result;
       return {

@@ -1,4 +1,4 @@
-/** What a turn of a coding agent costs in a sandbox, beyond what its program takes by itself. */
+/** The cost of a coding agent's turn in a sandbox, beyond the time of its program. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';

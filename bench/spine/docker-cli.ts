@@ -8,7 +8,7 @@ export interface DockerCli {
   run(...args: readonly string[]): Promise<Timing>;
 }
 
-/** Why there is none, where there is none. */
+/** The reason if it is missing. */
 export const noDockerCli = 'the docker program is not installed';
 
 export async function dockerCli({ engines: { docker }, signal }: Bench): Promise<DockerCli | undefined> {

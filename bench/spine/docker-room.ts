@@ -4,7 +4,7 @@ import { type DockerApi, dockerApi } from './docker-api.ts';
 import { type DockerCli, dockerCli } from './docker-cli.ts';
 import { openPlace, type Place, whyNot } from './place.ts';
 
-/** A running sandbox on docker, and the other ways to reach into the very same container. */
+/** A running sandbox on docker, and the other ways to reach into the same container. */
 export interface DockerRoom {
   readonly place: Place;
   readonly sandbox: Sandbox;

@@ -15,7 +15,7 @@ import type { Sandbox } from '../../src/seams/sandbox.ts';
 import type { LeftOut } from '../measure.ts';
 
 const program = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-/** Nothing that the client is asked for takes that long; whoever waits longer hears what became of it. */
+/** No request takes that long; a longer wait prints the state of the request. */
 const patienceMs = 90_000;
 
 export interface Client extends AsyncDisposable {
@@ -23,7 +23,7 @@ export interface Client extends AsyncDisposable {
   ask<T>(line: string, answer: z.ZodType<T>): Promise<T>;
 }
 
-/** What the client is told of where to go: host, port, proxy. */
+/** The client's target: host, port, proxy. */
 export type Way = readonly [host: string, port: string, proxy: string];
 
 export async function clientInside(
@@ -114,7 +114,7 @@ export interface CommonProxy extends AsyncDisposable {
   readonly address: string;
 }
 
-/** tinyproxy with nothing but a port, or why there is none. */
+/** tinyproxy with only a port set, or the reason why it is missing. */
 export async function startTinyproxy(): Promise<CommonProxy | LeftOut> {
   const folder = await mkdtemp(join(tmpdir(), 'geode-tinyproxy-'));
   const remove = () => rm(folder, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 /**
- * A server in a process of its own, so that its work is nobody's else. It says its two ports in one line, and ends with
+ * A server in a process of its own, so that its work is measured separately. It says its two ports in one line, and ends with
  * its stdin. The first takes a byte and a number of eight bytes, and sends that many bytes; the second streams the
  * answer of a model.
  */

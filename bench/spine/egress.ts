@@ -49,7 +49,7 @@ interface Ways {
   readonly hatch: Client;
   readonly direct: Client;
   readonly tinyproxy: Client | LeftOut;
-  /** Of the model's answer: what the sandbox is given, and what the host calls. */
+  /** The model's answer: the binding in the sandbox, and the upstream of the host. */
   readonly modelUrls: { readonly bound: string; readonly direct: string };
 }
 

@@ -52,7 +52,7 @@ async function openUntil(count: number, opened: Sandbox[], place: Place, signal:
   while (opened.length < count) {
     signal.throwIfAborted();
     const more = Math.min(opening, count - opened.length);
-    // All have come to their end before one's failure is told: none may open behind a place that is closed.
+    // Wait for all before reporting a failure: none may open after the place is closed.
     const settled = await Promise.allSettled(Array.from({ length: more }, () => place.open()));
     for (const one of settled) {
       if (one.status === 'rejected') throw one.reason;

@@ -25,7 +25,7 @@ const client = fileURLToPath(new URL('mcp-client.py', import.meta.url));
 const server = fileURLToPath(new URL('echo-server.ts', import.meta.url));
 const calls = 2_000;
 const atOnce = 32;
-/** What one session does all the time while another one is measured. */
+/** The load of one session while another one is measured. */
 const sustained = { calls: 1_000, atOnce: 10, perSecond: 1_000 };
 const unlimited = { perMinute: 1e9, burst: 1e9 };
 
@@ -53,7 +53,7 @@ async function from(bench: Bench, name: 'docker' | 'bubblewrap'): Promise<Findin
   const ledger = opened.use(
     new Ledger(join(world.options.stateDir, 'ledger.db'), [approvalChapter, eventChapter, toolChapter]),
   );
-  // As on a host: every call is told as an event too.
+  // As on a host, every call sends an event too.
   const events = new EventLog(ledger);
   const tools = opened.use(
     openToolSessions({
@@ -136,7 +136,7 @@ async function from(bench: Bench, name: 'docker' | 'bubblewrap'): Promise<Findin
   };
 }
 
-/** How long the work takes each time, and the calls of the neighbour meanwhile. */
+/** The time of each call, and the calls of the other session at the same time. */
 async function beside(neighbour: Caller, bench: Bench, work: () => Promise<number>) {
   const times: number[] = [];
   const others: number[] = [];

@@ -10,7 +10,7 @@ import type { Bench } from '../section.ts';
 
 export type PlaceName = 'docker' | 'docker over stdio' | 'bubblewrap' | 'native';
 
-/** On every sandbox and container of a bench, so that what one leaves behind can be told from other work. */
+/** A label on every sandbox and container of a bench, so that leftovers can be recognised. */
 export const benchOwner = 'bench';
 
 /** A runtime with folders of its own. Disposing of it stops all that was opened there. */

@@ -48,7 +48,7 @@ async function sustainedIn(bench: Bench, name: PlaceName): Promise<Findings> {
     mostWaiting: runsInSample,
     pullDeadlineMs: 60_000,
   });
-  // As many as the pool holds at most: it would make more of them while it is measured, and pay for nobody's run.
+  // The maximum of the pool: otherwise it would create more during the measurement.
   await runs.warm('python', mostReady);
   const cli = await dockerCli(bench);
   const [ours, theirs] = [

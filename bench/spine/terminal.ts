@@ -1,4 +1,4 @@
-/** What a person at a terminal waits for: whole programs, from their start to their end, with a warm host. */
+/** Waiting times of a person at a terminal: whole programs, from start to exit, with a warm host. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -17,7 +17,7 @@ const files = 50_000;
 const filesInFolder = 20;
 const meanBytes = 20_000;
 const changedFiles = 100;
-/** What was written in the last minute is compared by its bytes; see docs/decisions/0401. */
+/** Files written in the last minute are compared by their bytes; see docs/decisions/0401. */
 const settleMs = 62_000;
 const heavyRounds = 3;
 const run = promisify(execFile);
@@ -86,7 +86,7 @@ async function afterwards(bench: Bench, place: WorkspacePlace) {
   const snapshots = snapshotsOf(place);
   await snapshots.take({ name: 'base', signal });
   const copy = unused(place);
-  // Another workspace for it, since it writes every file anew, and ours would have to read them all.
+  // Uses another workspace, since it rewrites every file, and ours would have to read them all.
   const old = unused(place);
   for (const target of [copy, old]) await run('cp', ['-a', place.workspace, target]);
   const mark = () => snapshots.mark({ signal });
@@ -183,7 +183,7 @@ interface Work {
   readonly after?: () => Promise<unknown>;
 }
 
-/** What is written by one must not be waiting for the disk when the next is measured. */
+/** Writes of one measurement must not wait for the disk during the next. */
 function heavy(name: string, { before, work, after }: Work): Contender {
   const sample = async () => {
     await before?.();

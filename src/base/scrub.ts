@@ -2,7 +2,7 @@ import { announcedSecrets, mayHoldSecret, secretShapes, spellingsOf } from './se
 
 /**
  * Takes secrets out of text before it is written anywhere: the exact values that the caller knows, also
- * in the encodings they travel in, and what has the shape of a well-known key.
+ * in common encodings, and text with the shape of a well-known key.
  */
 export interface Scrubbed {
   readonly text: string;

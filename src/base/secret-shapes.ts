@@ -93,7 +93,7 @@ export function mayHoldSecret(text: string): boolean {
 
 /**
  * Where the end of a text begins that more text may turn into one of the shapes or make longer; the length
- * of the text when there is none.
+ * of the text if no secret may have begun.
  */
 export function openShapeAt(text: string): number {
   return Math.min(

@@ -41,7 +41,7 @@ export class ChatTable {
     this.#ledger = ledger;
   }
 
-  /** Returns the chat at an address; the first user who writes there owns it. */
+  /** Returns the chat at an address; its owner is the first user there. */
   meet(user: string, channel: string, address: string, isGroup = false): KnownChat {
     const lane = laneOf(channel, address);
     const name = channel === webChannel ? address.slice(user.length + 1) : lane;

@@ -31,7 +31,7 @@ export interface CliContext {
   readonly json: boolean;
   readonly signal: AbortSignal;
   readonly loaded: () => Promise<LoadedConfig>;
-  /** What a host is made of, in this process, for a command that finds no host. */
+  /** The parts of a host, in this process, for a command without a running host. */
   readonly geode: () => Promise<Geode>;
   /** A line on stdout. */
   readonly out: (line: string) => void;

@@ -8,7 +8,7 @@ const variables = /(^|\.)env$/;
 
 /**
  * The value of a setting as people may see it: without keys, wherever in it they stand, without the values of
- * variables, without a URL's password, and without what has the shape of a credential.
+ * variables, without a URL's password, and without text with the shape of a credential.
  */
 export function masked({ name, value }: Pick<Setting, 'name' | 'value'>): unknown {
   if (value === undefined || value === null) return value;

@@ -82,7 +82,7 @@ function checkPath(path: string): void {
     );
   if (!/^\/[\x21-\x7e]*$/.test(path))
     throw wrong(
-      `The path ${JSON.stringify(path)} is none that a request has: begin with /, and escape blanks (%20)`,
+      `The path ${JSON.stringify(path)} is not valid in a request: start it with / and escape blanks (%20)`,
     );
 }
 

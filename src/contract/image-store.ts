@@ -29,7 +29,7 @@ const pruneSchema = z
 const prunedSchema = z
   .object({
     removed: z.array(z.string()).describe('The names that are gone.'),
-    freed_bytes: z.number().describe('Of the layers that are gone, unpacked.'),
+    freed_bytes: z.number().describe('Unpacked size of the removed layers.'),
   })
   .meta({ id: 'Pruned' });
 
@@ -45,34 +45,38 @@ export const imageStore = family({
     route: 'DELETE /api/v1/image-store',
     tag: 'images',
     scope: 'admin',
-    summary: 'Remove the name of an image from the store; its files go with the last name',
+    summary: 'Remove a name of an image from the store',
     query: nameQuery,
-    answer: { description: 'Whether there was one.', schema: removedSchema, field: 'removed' },
+    answer: {
+      description: 'Whether there was such a name. The last name removes the files.',
+      schema: removedSchema,
+      field: 'removed',
+    },
     refuses: { 409: 'A sandbox was made of the image.' },
   },
   prune: {
     route: 'POST /api/v1/image-store/prune',
     tag: 'images',
     scope: 'admin',
-    summary: 'Free what nothing in the store needs',
-    body: { description: 'How much.', schema: pruneSchema },
-    answer: { description: 'What is gone.', schema: prunedSchema },
+    summary: 'Remove unused layers from the store',
+    body: { description: 'The extent.', schema: pruneSchema },
+    answer: { description: 'The removed images and layers.', schema: prunedSchema },
   },
   load: {
     route: 'POST /api/v1/image-store/archive',
     tag: 'images',
     scope: 'admin',
-    summary: 'Import the images of an archive: of `docker save`, or an OCI layout',
+    summary: 'Import images from a `docker save` archive or OCI layout',
     query: z.strictObject({ name: name.optional().describe('For an image without a name.') }),
     takes: { description: 'The archive.', type: 'application/x-tar' },
-    answer: { description: 'The names that are in the store now.', schema: importSchema, field: 'names' },
+    answer: { description: 'The imported names.', schema: importSchema, field: 'names' },
     refuses: { 502: 'The archive or a layer of it is damaged, or holds a path that leads out.' },
   },
   save: {
     route: 'GET /api/v1/image-store/archive',
     tag: 'images',
     scope: 'admin',
-    summary: 'Export an image as an OCI layout, which `docker load` reads too',
+    summary: 'Export an image as OCI layout (`docker load` reads it)',
     description: 'Its layers are packed again, so their digests differ from those of the registry.',
     query: nameQuery,
     gives: { description: 'The archive.', type: 'application/x-tar' },

@@ -3,9 +3,9 @@ import { userPattern } from '../base/identity.ts';
 import { family, notFound } from './operation.ts';
 
 /**
- * What a key may do. `agents` talks to agents, which use the sandboxes, the memory and the models of its user. `secrets` sets and removes the credentials of its user, and reads none. `approvals` sees what
+ * The scopes of a key. `agents` talks to agents, which use the sandboxes, the memory and the models of its user. `secrets` sets and removes the credentials of its user, and reads none. `approvals` sees what
  * waits for its user and decides it. `admin` manages keys,
- * settings and the store itself, for all users; it opens nobody's things.
+ * settings and the store itself, for all users; it does not open their sandboxes or memory.
  */
 export const scopes = [
   'memory:read',

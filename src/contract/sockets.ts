@@ -40,7 +40,7 @@ const execMessageSchema = spawnSchema
     on_disconnect: z
       .enum(['kill', 'leave'])
       .default('kill')
-      .describe('What happens to the command when the connection closes.'),
+      .describe('The fate of the command when the connection closes.'),
   })
   .meta({ id: 'ExecMessage' });
 

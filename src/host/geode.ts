@@ -83,7 +83,7 @@ export interface Geode {
     language: ContextLanguage,
     options?: { readonly runtime?: RuntimeName } & Cancel,
   ): Promise<string | undefined>;
-  /** What works on this machine, found out by trying it. */
+  /** Checks this machine by trying each part. */
   doctor(cancel?: Cancel): Promise<readonly MachineCheck[]>;
   /** The text of a file, for memory; throws `unreadable_file` for one without text. */
   readonly extractText: typeof extractText;

@@ -43,7 +43,7 @@ async function processesOf(room: Room, workspaces: readonly string[]): Promise<r
   return left;
 }
 
-/** True if its HOME is there. A process with only its working folder there may belong to a person who looks around. */
+/** True if its HOME is there. A process with only its working folder there may be a person's shell. */
 async function livesIn(pid: number, workspaces: readonly string[]): Promise<boolean> {
   const variables = await wordsOf(pid, 'environ');
   return workspaces.some((workspace) => variables.includes(`HOME=${workspace}`));

@@ -34,7 +34,7 @@ const recordSchema = z.object({
   runFolder: z.string().optional(),
   /** A user that is only this sandbox's; left out where all share one. */
   user: z.object({ uid: z.number(), gid: z.number() }).optional(),
-  /** Of the sandbox whose memory this one was copied from, until its guest has a secret of its own. */
+  /** The secret of the sandbox whose memory was copied, until its guest has its own secret. */
   formerSecret: z.string().optional(),
   /** Its memory is in its folder, and the next start goes on from there. */
   hibernated: z.boolean().optional(),
@@ -96,7 +96,7 @@ export function newSandboxId(): string {
 
 /**
  * Names a state folder in few bytes, since socket paths are short. Several state folders share a run folder, and
- * none may touch another's files: each has its own folder in it.
+ * none may touch the files of another: each has its own folder in it.
  */
 export function stateMark({ stateDir }: Pick<RoomPlaces, 'stateDir'>): string {
   return createHash('sha256').update(stateDir).digest('hex').slice(0, 12);

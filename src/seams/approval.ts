@@ -38,7 +38,7 @@ export interface ApprovalRequest {
    */
   readonly key?: string;
   /**
-   * What happens when every waiting asker has left. `withdraw` (default): close it, because nobody would act on the
+   * The handling when every waiting asker has left. `withdraw` (default): close it, because nobody would act on the
    * decision. `keep`: leave it open until it expires; the next request with the same key gets the decision.
    */
   readonly whenLeft?: 'withdraw' | 'keep';
@@ -64,7 +64,7 @@ export interface Approval {
   /** Null while it is open. */
   readonly decision: ApprovalDecision | null;
   readonly decidedAt: number | null;
-  /** Who decided: `socket`, `key 1f2e3d4c5b6a`, or the person's name on a channel. Null if nobody did. */
+  /** The decider: `socket`, `key 1f2e3d4c5b6a`, or the person's name on a channel. Null if nobody did. */
   readonly decidedBy: string | null;
   /** The operator of the host decided: on its own socket, or with a key that has the scope `admin`. */
   readonly byOperator: boolean;

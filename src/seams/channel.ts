@@ -74,7 +74,7 @@ export interface ChannelStatus {
   readonly lastMessageAt: number | null;
 }
 
-/** What a failed send means: not delivered and may be retried, never deliverable, or unknown. */
+/** The outcome of a failed send: not delivered and may be retried, never deliverable, or unknown. */
 type SendFailure =
   /** `retryAfterMs` where the platform says it; null: later and later. */
   | { readonly outcome: 'not-sent'; readonly retryAfterMs: number | null; readonly error: GeodeError }

@@ -156,7 +156,7 @@ export interface PairedSender {
   readonly name: string;
   readonly user: string;
   readonly pairedAt: number;
-  /** Who paired them. */
+  /** The person or key that paired them. */
   readonly pairedBy: string;
 }
 

@@ -51,6 +51,6 @@ export interface ListedImage extends ImageFacts {
 export interface Pruned {
   /** The names that are gone. */
   readonly removed: readonly string[];
-  /** Of the layers that are gone, unpacked. */
+  /** Unpacked size of the removed layers. */
   readonly freedBytes: number;
 }

@@ -8,7 +8,7 @@ import type { Cancel } from '../base/cancel.ts';
 
 export const categories = ['core', 'project', 'conversation', 'daily', 'scratch'] as const;
 
-/** One of `categories`, or a custom name: lower case, digits, `-`, `_`, at most 64 characters. */
+/** A name in `categories`, or a custom name: lower case, digits, `-`, `_`, at most 64 characters. */
 type Category = string;
 
 export interface NewEntry {

@@ -21,7 +21,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
   let world: HostWorld;
   let opened: OpenedHost;
   let client: GeodeClient;
-  /** What the model says next, in order. */
+  /** The model's next answers, in order. */
   const replies: Reply[] = [];
 
   beforeAll(async () => {
@@ -85,7 +85,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     const memory = await client.search('fizz', {});
     expect(memory.results[0]).toMatchObject({ content: 'The chat one likes fizz.', sources: ['chat:one'] });
     expect(await client.sandboxes.of('one').files.readText('fizz.py')).toBe('print("fizz")\n');
-    // What a reader missed is read from any number on.
+    // A reader catches up from any number.
     const middle = events[4]?.seq ?? 0;
     expect(await all(client.agents.events('one', { after: middle }))).toEqual(events.slice(5));
     await client.sandboxes.of('one').snapshots.undo();
@@ -125,7 +125,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     expect(seen.at(-1)).toMatchObject({ outcome: 'done', text: 'Late, but whole.' });
   });
 
-  it('a failing tool and a failing model are told, with the code and the reason', async () => {
+  it('reports a failing tool and a failing model, with the code and the reason', async () => {
     replies.push(
       {
         text: '',
@@ -192,7 +192,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     expect(await client.agents.get('seven')).toMatchObject({ turns: 1 });
   });
 
-  it('an answer whose connection is cut begins anew, and says so', async () => {
+  it('an answer whose connection is cut starts again, with an event', async () => {
     replies.push(
       { text: 'Half of it is lost.', pieceLength: 5, everyMs: 20, cutAfter: 2 },
       { text: 'All of it is here.' },
@@ -231,7 +231,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
       ...['turn-resume', 'text', 'usage', 'file-change', 'result'],
     ]);
     expect(last.at(-1)).toMatchObject({ outcome: 'done', text: 'Finished by another host.' });
-    // What was paid for is not asked again.
+    // Paid answers are not requested again.
     expect(server.calls).toHaveLength(calls + 3);
   });
 });

@@ -78,7 +78,7 @@ agentTurns(scene, (stage) => {
     expect(server.calls.at(-1)?.prompt).toMatch(/wait until the end[\s\S]*what were you doing/);
   });
 
-  it('a session that cannot be read is told, and a tool that refuses is; the conversation goes on', async () => {
+  it('reports an unreadable session and a refusing tool; the conversation continues', async () => {
     const { steps, client } = stage();
     const { files } = client.sandboxes.of('broken');
     const store = { tool: 'mcp__geode__memory_store', input: { content: 42 } };
@@ -93,7 +93,7 @@ agentTurns(scene, (stage) => {
     for (const { name } of entries.filter(({ type }) => type === 'file'))
       await files.write(`.geode/claude/projects/-workspace/${name}`, '\0{not a session');
     const first = (await stage().send('broken', 'are you still there')).at(-1);
-    // It begins anew at once, or says why and begins anew with the next message.
+    // It starts a new session at once, or reports the reason and starts one with the next message.
     if (first?.type === 'error') {
       expect(first).toMatchObject({ code: 'agent_failed', hint: expect.stringContaining('next message') });
       expect((await stage().send('broken', 'are you still there')).at(-1)).toMatchObject({

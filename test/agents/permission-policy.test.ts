@@ -87,7 +87,7 @@ describe('what agents may do unasked', () => {
       'sudo npm test',
     ],
     ...['/tmp/npm test', './npm test', 'bash npm test', 'npm', 'test', '', ' ', 'cat x', 'pytest2'],
-    // Runners that are told to run something else.
+    // Test runners with options that run something else.
     ...['node --test -e process.exit', 'node --test --eval=x', 'bun test -p x', 'go test -exec rm ./...'],
     ...[
       'go test -toolexec=x',
@@ -158,7 +158,7 @@ describe('what agents may do unasked', () => {
     ...['~/x', '~root/x', '/', '//etc/x', '..'],
   ])('asks for a change of %j', (path) => {
     expect(allowed(edit(path))).toBe(false);
-    // One of several is enough.
+    // Any of several calls is enough.
     expect(allowed(edit('a', path))).toBe(false);
   });
 

@@ -16,7 +16,7 @@ export interface StageOptions {
 
 export type Permit = (event: Extract<AgentEvent, { type: 'permission-request' }>) => PermissionAnswer;
 
-/** What the scripted model says is set in `steps` before a message is sent. */
+/** A test sets the answers of the scripted model in `steps` before it sends a message. */
 export class Stage implements AsyncDisposable {
   readonly steps: { -readonly [words in keyof AgentSteps]: AgentSteps[words] };
   readonly server: ModelServer;

@@ -86,7 +86,7 @@ describe('CTX-2: files', () => {
     expect((await server.client('refused').list()).total).toBe(0);
   });
 
-  test('refuses a form without a file, a field that is no file, and JSON', async () => {
+  test('refuses a form without a file, a field that is not a file, and JSON', async () => {
     const call = server.caller('refused');
     const form = new FormData();
     form.append('category', 'core');

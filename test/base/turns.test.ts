@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { KeyedTurns } from '../../src/base/keyed-turns.ts';
 
 describe('turns', () => {
-  /** Work that writes down when it begins, and goes on until it is told to end. */
+  /** Work that records its start and runs until it is released. */
   const works = () => {
     const turns = new KeyedTurns();
     const begun: string[] = [];
@@ -39,7 +39,7 @@ describe('turns', () => {
     for (const key of ['a', 'b', 'c']) expect(turns.has(key)).toBe(false);
   });
 
-  it('a failure does not hold up the next, and who gives up holds nobody up', async () => {
+  it('a failure does not block the next turn, and neither does a caller that gives up', async () => {
     const { turns, begun, ask, end } = works();
     const failing = turns.in(['a'], () => Promise.reject(new Error('no')));
     const first = ask('first', ['a']);

@@ -130,7 +130,7 @@ describe('config', () => {
       expect(shown).toContain(kept);
   });
 
-  it('CFG-1: refuses a variable that is no setting, with the nearest name', async () => {
+  it('CFG-1: refuses a variable that is not a setting, with the nearest name', async () => {
     await expect(loadConfig(host({ GEODE_RUNTIME_NAEM: 'x' }))).rejects.toMatchObject({
       code: 'invalid_config',
       hint: expect.stringContaining('GEODE_RUNTIME_NAME'),

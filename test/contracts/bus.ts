@@ -108,7 +108,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(keyOf(await claim())).toBe('t1');
     });
 
-    it('GW-2: claims at most the given number of one user's messages at once, and control messages in addition', async () => {
+    it('GW-2: claims at most the given number of messages of one user at once, and control messages in addition', async () => {
       for (const lane of ['a', 'b', 'c']) await put(lane, lane, { user: 'ann' });
       await put('control:a', 'stop', { user: 'ann', kind: 'control' });
       expect(keyOf(await claim({ mostPerUser: 2 }))).toBe('stop');

@@ -14,7 +14,7 @@ const found = z.object({
   ),
 });
 
-/** What axe-core finds; in the dark only what the theme changes, the colours. */
+/** The findings of axe-core; in the dark theme only the colours, which are all that it changes. */
 export async function accessibilityProblems(page: Page, theme: 'light' | 'dark'): Promise<string[]> {
   await page.emulateMedia({ colorScheme: theme });
   await page.evaluate(await source);

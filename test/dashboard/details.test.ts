@@ -1,4 +1,4 @@
-/** What each page can do beside its main path. */
+/** Features of each page besides its main path. */
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { eventually } from '../contracts/harness.ts';
@@ -24,7 +24,7 @@ describeDashboard(
   (scene) => {
     const { go, field, button } = scene;
 
-    /** Of a picture that was really drawn. */
+    /** The size of a picture that was really drawn. */
     const widthOf = async (selector: string) => {
       const { page } = scene;
       await page.locator(selector).waitFor();
@@ -59,7 +59,7 @@ describeDashboard(
         .getByText(/IndexError/)
         .first()
         .waitFor();
-      // What was shown stays with the interpreter: after a reload, and in another browser.
+      // The output stays with the interpreter: after a reload, and in another browser.
       await page.reload();
       await page.getByRole('cell', { name: '2755309' }).waitFor();
       expect(await widthOf('section[aria-label="Cell 2"] img')).toBe(1);

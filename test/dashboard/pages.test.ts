@@ -116,7 +116,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await page.getByText('The agent is working').waitFor({ state: 'detached' });
     isBusy = false;
     await page.getByRole('button', { name: 'Send again' }).click();
-    // What agents say is laid out.
+    // Text of agents is rendered as Markdown.
     await page.locator('strong', { hasText: 'done' }).first().waitFor();
     await field('When: 0 9 * * 1-5, every 2h, in 20m, or 2027-01-31T09:00').fill('every 2h');
     await field('What to say then').fill('look at the build');
@@ -135,7 +135,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     const exported = JSON.parse(await readFile(await download.path(), 'utf8'));
     expect(exported.records).toContainEqual(expect.objectContaining({ text: 'Now it is **done**.' }));
     expect(exported.records).toContainEqual(expect.objectContaining({ type: 'turn' }));
-    // It is there for whoever comes later.
+    // A later reader finds it too.
     await page.reload();
     await page.locator('strong', { hasText: 'done' }).first().waitFor();
     await page.getByRole('link', { name: 'talk' }).first().waitFor();
@@ -162,7 +162,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
   test('keyboard: Ctrl-K leads to a sandbox, Escape closes, the first Tab skips to the page', async () => {
     const { page } = scene;
     await go('');
-    // Whoever types faster than the host answers gets there all the same.
+    // Fast typing arrives completely, even if the host is slower.
     await page.reload();
     const pressed = Promise.withResolvers<void>();
     await page.route('**/api/v1/sandboxes', async (route) => {

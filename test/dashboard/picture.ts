@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 
 const scratch = new URL('../../.screenshots/', import.meta.url);
-/** `npm run pictures` makes those of the documents anew; other runs leave them alone. */
+/** `npm run pictures` takes the pictures of the documents again; other runs leave them alone. */
 const documents =
   process.env.GEODE_PICTURES === 'docs' ? new URL('../../docs/pictures/', import.meta.url) : scratch;
 
@@ -11,7 +11,7 @@ export function picture(page: Page, name: string): Promise<void> {
   return take(page, name, documents);
 }
 
-/** What was on the screen when a test failed. */
+/** A screenshot of a failed test. */
 export function evidence(page: Page, name: string): Promise<void> {
   return take(page, `failed-${name}`, scratch);
 }

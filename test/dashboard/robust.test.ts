@@ -64,7 +64,7 @@ describeDashboard('the dashboard in bad times', { answer: () => ({ text: hostile
     await page.getByText('Live', { exact: true }).first().waitFor();
     await page.getByText('exit code 0', { exact: true }).waitFor();
     expect(await shownLines(page)).toEqual(Array.from({ length: 150 }, (_, at) => `count ${at + 1}`));
-    // What happened on the new host is among the events of the old page.
+    // The events of the new host appear on the old page.
     await sandbox.spawn({ argv: ['uname'] });
     await go('sandboxes/demo/events');
     await page.getByText('uname').first().waitFor();
@@ -213,7 +213,7 @@ describeDashboard('the dashboard in bad times', { answer: () => ({ text: hostile
   });
 });
 
-/** What a person who sees nothing would hear of where they are. */
+/** The screen reader's description of the current place. */
 const focused =
   "(() => { const e = document.activeElement; return e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? e.textContent; })()";
 

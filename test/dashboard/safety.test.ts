@@ -145,7 +145,7 @@ describeDashboard(
         evil.closeAllConnections();
         evil.close();
       }
-      // The cookie by itself, from whoever has it, is worth nothing to a page elsewhere.
+      // A stolen cookie alone is useless for a page of another origin.
       const cookies = (await page.context().cookies())
         .map(({ name, value }) => `${name}=${value}`)
         .join('; ');

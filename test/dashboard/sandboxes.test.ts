@@ -45,7 +45,7 @@ describeDashboard(
       await other.getByRole('link', { name: 'demo' }).waitFor();
       await other.context().close();
       await page.getByText('bubblewrap: os').waitFor();
-      // What it uses, and its limit.
+      // Its use, and its limit.
       await page
         .getByText(/^[\d.]+ MiB \/ [\d.]+ [MG]iB$/)
         .first()
@@ -210,7 +210,7 @@ describeDashboard(
       await screen.getByText('after-4').first().waitFor();
     });
 
-    test('logging out ends the session for good', async () => {
+    test('logging out ends the session permanently', async () => {
       const { page, world } = scene;
       const cookies = (await page.context().cookies())
         .map(({ name, value }) => `${name}=${value}`)

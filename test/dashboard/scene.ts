@@ -1,4 +1,4 @@
-/** What every suite of the dashboard begins with: a real gateway with a scripted model, and a page of it. */
+/** The start of every dashboard suite: a real gateway with a scripted model, and a page of it. */
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { reasonForNoChromium } from '../api/chromium.ts';
@@ -53,7 +53,7 @@ export class Scene {
 }
 
 export interface SceneOptions {
-  /** What the model says. */
+  /** The model's answer. */
   readonly answer: Script;
   /** False: the suite logs in by itself. */
   readonly loggedIn?: boolean;
@@ -86,7 +86,7 @@ export function describeDashboard(
       scene.page = await scene.world.open();
     }, 300_000);
     afterAll(() => opened.disposeAsync(), 180_000);
-    // What was on the screen says more than the words of a timeout.
+    // A screenshot explains more than the message of a timeout.
     afterEach(async ({ task }) => {
       if (task.result?.state === 'fail')
         await evidence(scene.page, task.name.split(':')[0]?.slice(0, 20) ?? '');

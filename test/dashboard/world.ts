@@ -20,7 +20,7 @@ export interface DashboardWorld extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   readonly client: GeodeClient;
   readonly browser: Browser;
-  /** What went wrong in any page: errors of scripts, breaches of the content policy, dialogs, other hosts. */
+  /** Problems of any page: script errors, breaches of the content policy, dialogs, other hosts. */
   readonly problems: string[];
   /** A page that has logged in. */
   open(options?: BrowserContextOptions): Promise<Page>;

@@ -57,7 +57,7 @@ describe.skipIf(!bubblewrap.available)(
     const url = (path: string) => `http://${own}${path}`;
     const ask = { mode: 'ask', allow: [] } as const;
 
-    it('NET-3: holds a connection that no rule decides; a person allows it once, for the sandbox, or for good with an end', async () => {
+    it('NET-3: holds a connection that no rule decides; a person allows it once, for the sandbox, or until a time', async () => {
       const { id } = await operator.sandboxes.getOrCreate('demo', { egress: ask });
       const once = fetching('demo', url('/once?secret=1'));
       expect(await asked()).toMatchObject({
@@ -125,7 +125,7 @@ describe.skipIf(!bubblewrap.available)(
       await operator.sandboxes.remove('demo');
     });
 
-    it('a private address is opened by whoever runs the host alone, and a name that leads to one never', async () => {
+    it('only the operator can allow a private address, and nobody a name that leads to one', async () => {
       await operator.sandboxes.getOrCreate('inner', { egress: ask });
       const user = keyOf(['approvals', 'sandboxes:read', 'sandboxes:write']);
       const held = fetching('inner', url('/private'));
@@ -185,7 +185,7 @@ print(len(said), set(said))
       expect(await operator.egress.grants()).toEqual([]);
     });
 
-    it('what was allowed is cut when it is taken back, and what waits ends with its sandbox', async () => {
+    it('removing a permission closes its connections, and waiting connections end with their sandbox', async () => {
       await using echo = await echoUpstream();
       await operator.sandboxes.getOrCreate('cut', {
         egress: { mode: 'ask', bridges: [{ port: 7777, to: { host: '127.0.0.1', port: echo.port } }] },

@@ -19,7 +19,7 @@ import { httpUpstream, tlsUpstream, type Upstream } from './upstreams.ts';
 
 const { bubblewrap } = inject('engines');
 
-/** Sends each text over a connection of its own to the proxy, and prints what comes back. */
+/** Sends each text over its own connection to the proxy, and prints the answers. */
 const sendRaw = `
 import os, socket, sys
 host, port = os.environ['HTTP_PROXY'][7:].split(':')
@@ -332,7 +332,7 @@ print(socks(b'\\x05\\x01\\x00\\x01\\x7f\\x00\\x00\\x01\\x00\\x50'), socks(b'\\x0
       expect(result.stdout, result.stderr).toBe("b'\\x02' b'\\x07' b'\\x07'\nb'\\x02' b'\\x02' b'\\x08'\n");
     });
 
-    it('floods of half-open connections, and a guest that is told lies, hurt nobody else', async () => {
+    it('floods of half-open connections, and a guest that gets false messages, hurt nobody else', async () => {
       const opened = await hatchOf(sandbox, allowing(toHere('allowed.test', plain.port)));
       using _hatch = opened.hatch;
       const code = `

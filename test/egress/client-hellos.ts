@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { connect } from 'node:tls';
 
-/** What Node's own TLS sends first. */
+/** The first message of Node's own TLS. */
 export async function greeting(servername: string): Promise<Buffer> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

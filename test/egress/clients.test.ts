@@ -102,7 +102,7 @@ describe.skipIf(!bubblewrap.available)(
     });
 
     it.skipIf(!has('pip3'))(
-      'pip installs from an allowed index, and is told why another is refused',
+      'pip installs from an allowed index, and prints why another is refused',
       async () => {
         await mkdir(join(folder, 'simple', 'tiny'), { recursive: true });
         const wheel = 'tiny-1.0-py3-none-any.whl';

@@ -31,7 +31,7 @@ function wireFor(way: Way, port: number): Promise<Wire> {
   return openWire({ mode: 'deny-all', allow: [], deny: [] }, [binding]);
 }
 
-/** Gives what comes back for one text. */
+/** Returns the answer to one text. */
 async function send(way: Way, port: number, text: string, wire: Wire): Promise<string> {
   const host = `allowed.test:${port}`;
   const target = way === 'proxy' ? `http://${host}/ok/a` : '/ok/a';
@@ -41,7 +41,7 @@ async function send(way: Way, port: number, text: string, wire: Wire): Promise<s
   return exchange(await wire.connect(way === 'binding' ? 'bind-own' : 'proxy'), bytes);
 }
 
-/** Whatever was sent, a server got requests that a rule allows, each with one end that all servers see. */
+/** For any input, a server gets only allowed requests, each with one end that all servers see. */
 function judge(way: Way, port: number, connections: readonly string[]): void {
   for (const bytes of connections) {
     const requests = readStrictly(bytes);

@@ -56,7 +56,7 @@ export function python(sandbox: Sandbox, { hatch }: Pick<Opened, 'hatch'>, code:
   return sandbox.exec({ argv: ['python3', '-c', code, ...args], env: hatch.env, timeoutMs: 50_000 });
 }
 
-/** What urllib gets for a URL: the status, the reason and the body. */
+/** The answer that urllib gets for a URL: the status, the reason and the body. */
 export const getUrl = `
 import sys, urllib.request, urllib.error, ssl
 context = ssl._create_unverified_context()

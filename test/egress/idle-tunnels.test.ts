@@ -106,7 +106,7 @@ describe.skipIf(!bubblewrap.available)(
   },
 );
 
-/** Of stdout; whatever else the program says is the reason why there is none. */
+/** The number in stdout; other output is the reason of a failure. */
 function linesOf(running: AsyncIterable<{ type: string; bytes?: Uint8Array }>): () => Promise<string> {
   const events = running[Symbol.asyncIterator]();
   let seen = '';

@@ -90,7 +90,7 @@ describe.skipIf(!bubblewrap.available)(
         ...['-c', 'import sys; print("a", sys.argv[1], "b", sys.argv[2])', value, shaped],
       ] as const;
       const shown = await sandbox.exec({ argv: print });
-      // What only looks like a key may be what a program was asked for.
+      // Text that only looks like a key may be the wanted output of a program.
       expect(shown.stdout).toBe(`a [redacted] b ${shaped}\n`);
       const run = await ann.runs.run('import sys; print("a", sys.argv[1], "b")', 'python', { argv: [value] });
       expect(run.stdout).toBe('a [redacted] b\n');
@@ -117,7 +117,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(isIn(line) || line.includes(shaped)).toBe(false);
     });
 
-    it("NET-5: another user's output is no way to try out whether a value is somebody's secret", async () => {
+    it("NET-5: another user's output does not reveal whether a value is a secret of another user", async () => {
       const bob = createClient(unixTransport(opened.socket.path)).as('bob');
       const run = await bob.runs.run('import sys; print(sys.argv[1])', 'python', { argv: [value] });
       expect(run.stdout).toBe(`${value}\n`);

@@ -1,4 +1,4 @@
-/** What there is to test with. Plain values, so that they can be handed to other processes as JSON. */
+/** The available test engines. Plain values, so that other processes can get them as JSON. */
 export interface EngineFacts {
   readonly docker: ContainerEngine | Unavailable;
   readonly podman: ContainerEngine | Unavailable;
@@ -17,7 +17,7 @@ export interface ContainerEngine {
   readonly available: true;
   readonly socket: string;
   readonly version: string;
-  /** What may be asked for as OCI runtime, for instance runc and crun. */
+  /** Possible OCI runtimes, for instance runc and crun. */
   readonly ociRuntimes: readonly string[];
   /** Whether an inspected container says `OOMKilled` after the memory limit struck. */
   readonly reportsOomKills: boolean;

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * What survives a run: images, engine storage, downloaded packages. Safe to delete when the engines are down.
+ * Files that survive a run: images, engine storage, downloaded packages. Safe to delete when the engines are down.
  */
 export const cacheFolder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'geode-test');
 

@@ -7,7 +7,7 @@ import { rootfsOf } from './rootfs.ts';
 
 const recipeLabel = 'dev.geode.test.recipe';
 
-/** What every run has at hand; the compilers are larger and made when a test asks for them. */
+/** Images for every run; the compilers are larger and built on demand. */
 export const usualImages = ['base', 'python', 'node', 'busybox', 'distroless'] as const satisfies ImageName[];
 
 export function imageTag<Name extends ImageName>(name: Name): `geode-test/${Name}:1` {

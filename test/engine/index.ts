@@ -26,7 +26,7 @@ export { type Sshd, startSshd } from './sshd.ts';
 
 export interface Engines extends AsyncDisposable {
   readonly facts: EngineFacts;
-  /** Stops what is no longer needed: not what was there before, nor what another run uses. Idempotent. */
+  /** Stops engines that are not needed: not earlier ones, nor those of another run. Idempotent. */
   stop(): Promise<void>;
 }
 

@@ -27,7 +27,7 @@ export async function leftovers(facts: EngineFacts, run: RunFolder): Promise<str
   ];
 }
 
-/** What ends by itself gets this long: an engine may still be removing a container. */
+/** Time for leftovers that end by themselves: an engine may still be removing a container. */
 const graceMs = 15_000;
 
 /** The same, without what is just about to go. */

@@ -41,7 +41,7 @@ export async function locked<Result>(name: LockName, work: () => Promise<Result>
  * this process dies. It has its own session so that Ctrl-C does not take the lock away before the teardown.
  */
 async function flock(name: LockName, flags: readonly string[]): Promise<Lock | null> {
-  // Whoever may not start anything has nothing to guard, and perhaps no flock.
+  // A process that cannot start engines needs no lock, and may have no flock.
   if (!canStartEngines()) return { release: async () => {} };
   mkdirSync(runtimeFolder, { recursive: true, mode: 0o700 });
   const child = spawn('flock', [...flags, lockFile(name), 'sh', '-c', 'echo held; exec cat >/dev/null'], {

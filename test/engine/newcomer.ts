@@ -1,5 +1,5 @@
 /**
- * A machine of somebody who has just heard of Geode: Debian with bubblewrap, Python, Node 20, npm 10 and npm 11, and
+ * The machine of a new user: Debian with bubblewrap, Python, Node 20, npm 10 and npm 11, and
  * nothing else. It is a folder, and commands run in it with their own mounts and processes, as root or as a user.
  */
 import { mkdirSync, rmSync } from 'node:fs';

@@ -11,7 +11,7 @@ const socket = join(runtimeFolder, 'podman.sock');
 const folder = join(runtimeFolder, 'podman');
 
 /**
- * What Debian 12's Podman (4.3, conmon 2.1.6) does differently from Docker behind the same API:
+ * Differences of Debian 12's Podman (4.3, conmon 2.1.6) from Docker behind the same API:
  * - `OOMKilled` is never true: conmon writes its note into the folder the service was started in.
  * - Where root may not raise resource limits, a request with `Ulimits` has to name both `nofile` and `nproc`:
  *   naming one drops the default of the other, which is then a million and refused.

@@ -21,7 +21,7 @@ export interface Recipe {
   readonly packages: readonly string[];
   /** Packages that this machine needs before `files` can run. */
   readonly needs?: readonly string[];
-  /** Whatever else decides the content, for instance the version of a copied program. */
+  /** Further inputs of the content, for instance the version of a copied program. */
   readonly version?: () => Promise<string> | string;
   /** Writes further files below `root`. */
   readonly files?: (root: string) => Promise<void> | void;

@@ -10,7 +10,7 @@ import { type ImageName, type Recipe, recipes } from './recipes.ts';
 
 const release = 'bookworm';
 const layerScript = fileURLToPath(new URL('layer.sh', import.meta.url));
-/** The files whose text decides what an image holds; a change in one of them builds the images anew. */
+/** The files that decide the content of an image; a change in one of them rebuilds the images. */
 const sources = [layerScript, new URL('rootfs.ts', import.meta.url), new URL('recipes.ts', import.meta.url)];
 
 export interface Rootfs {

@@ -1,6 +1,6 @@
 import { installPackages, whyNoPackages } from './apt.ts';
 
-/** What the suites of the runtimes that use the machine's own programs compile and plot with, and shells to complete in. */
+/** Compilers, plotters and shells of the machine that the runtime suites use. */
 const packages = [
   ...['golang-go', 'rustc', 'cargo', 'gcc', 'libc6-dev'],
   ...['python3', 'python3-matplotlib', 'python3-pandas'],

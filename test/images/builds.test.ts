@@ -1,4 +1,4 @@
-/** What an engine does with a recipe: the same promises on Docker and on Podman, with recipes of one step. */
+/** Builds of a recipe by an engine: the same tests on Docker and on Podman, with recipes of one step. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
@@ -129,7 +129,7 @@ describe.each(['docker', 'podman'] as const)('builds on %s', (name) => {
     },
   );
 
-  at(`AGT-6: a disk that is full is told as that${why}`, patience, async () => {
+  at(`AGT-6: reports a full disk${why}`, patience, async () => {
     await using shop = await workshop(socket, `${name}-full`);
     await shop.recipe('RUN dd if=/dev/zero of=/dev/shm/x bs=1048576 count=4096');
     await expect(shop.build()).rejects.toMatchObject({ code: 'disk_full' });

@@ -9,7 +9,7 @@ const { docker } = inject('engines');
 const skipped = docker.available ? '' : ` (skipped: ${docker.reason})`;
 const base = imageTag('base');
 
-/** What each program of the images says of itself. */
+/** The version output of each program in the images. */
 const programs = {
   node: 'v24.21.0',
   npm: '11.21.1',

@@ -191,7 +191,7 @@ describe('a registry that lies', () => {
       (one) => one.useLayer(gzipSync(Buffer.alloc(400 * 1024 ** 2))),
       'pull_failed',
     ],
-    ['with a manifest that is none', (one) => one.change('manifest', Buffer.from('{}')), 'pull_failed'],
+    ['with an invalid manifest', (one) => one.change('manifest', Buffer.from('{}')), 'pull_failed'],
     ['with an image for another machine', (one) => one.useArchitecture('s390x'), 'image_missing'],
     [
       'that redirects to an address inside',

@@ -31,7 +31,7 @@ async function keys(reading: AsyncIterable<HostEvent | EventGap>) {
 }
 
 describe('the event stream', () => {
-  it('API-3: a reader catches up after its last sequence number, then hears what comes, each once', async () => {
+  it('API-3: a reader catches up after its last sequence number, then gets new events, each once', async () => {
     const events = new EventLog(ledger);
     for (const key of ['a', 'b', 'c']) events.tell('ann', removed(key));
     const stop = new AbortController();
@@ -48,7 +48,7 @@ describe('the event stream', () => {
     expect(heard).toEqual(['b', 'c', 'd', 'e', 'f']);
   });
 
-  it('API-3: nobody hears of another user, and whoever runs the host hears of all', async () => {
+  it('API-3: a user gets only their own events, and the operator gets all', async () => {
     const events = new EventLog(ledger);
     for (let index = 0; index < 600; index += 1)
       events.tell(index % 2 === 0 ? 'ann' : 'bob', removed(`${index}`));
@@ -60,7 +60,7 @@ describe('the event stream', () => {
     expect(await keys(events.read(everyone, whole))).toHaveLength(600);
   });
 
-  it('only what comes from now on, without a number', async () => {
+  it('yields only new events without a number', async () => {
     const events = new EventLog(ledger);
     events.tell('ann', removed('before'));
     const reading = events.read('ann');
@@ -70,7 +70,7 @@ describe('the event stream', () => {
     expect((await first).value).toMatchObject({ key: 'now', seq: 3 });
   });
 
-  it('keeps so many and no more, goes on counting in the next host, and says what is missing', async () => {
+  it('keeps a limited number, continues counting in the next host, and reports the gap', async () => {
     const first = new EventLog(ledger, { keep: 100 });
     for (let index = 0; index < 1000; index += 1) first.tell('ann', removed(`${index}`));
     const kept = ledger.read((sql) => Number(sql.get`SELECT count(*) AS kept FROM events`?.kept));
@@ -88,7 +88,7 @@ describe('the event stream', () => {
     ]);
   });
 
-  it('an event that cannot be kept stops nobody and is told to the log', () => {
+  it('logs an event that cannot be stored, and stops no work', () => {
     const lines: string[] = [];
     const warn = (_: unknown, message?: string) => void lines.push(message ?? '');
     const log = { debug() {}, info() {}, warn, error() {}, child: () => log };

@@ -43,7 +43,7 @@ describe('the ledger', () => {
     expect(readdirSync(folder)).toEqual(['ledger.db']);
   });
 
-  it('refuses a file of a newer version, and one that is no ledger, and leaves them as they are', () => {
+  it('refuses a file of a newer version, and a file that is not a ledger, and leaves them as they are', () => {
     const file = join(folder, 'ledger.db');
     new Ledger(file, [second])[Symbol.dispose]();
     expect(() => new Ledger(file, [first])).toThrow(expect.objectContaining({ code: 'ledger_failed' }));
@@ -108,7 +108,7 @@ describe('one host for a ledger', () => {
     expect(signal).toBe(words.length === 0 ? 'SIGTERM' : 'SIGKILL');
   });
 
-  it('waits as long as it is told to, and can be cancelled', async () => {
+  it('waits for the given time, and can be cancelled', async () => {
     const { child, exited } = await holder();
     const waiting = lockHost(folder, { waitMs: 30_000 });
     const stop = AbortSignal.timeout(50);

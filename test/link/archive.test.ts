@@ -214,7 +214,7 @@ async function entriesOf(tar: AsyncIterable<Uint8Array>): Promise<string[]> {
   return seen;
 }
 
-/** What this process has open there. Counted by path: other parts of the runner open files of their own. */
+/** Open files of this process in the folder. Counted by path: the test runner opens other files. */
 function openedBelow(folder: string): string[] {
   return readdirSync('/proc/self/fd').flatMap((fd) => {
     try {

@@ -42,7 +42,7 @@ it('GL-3: floods that nobody reads starve neither commands, files nor tunnels, a
     expect(content.equals(await sandbox.files.read('big'))).toBe(true);
     const { guestRssBytes } = await sandbox.metrics();
     expect(guestRssBytes).toBeLessThan(100 * megabyte);
-    // What the test itself holds is the file, three times at most.
+    // The test itself holds the file at most three times.
     expect(process.memoryUsage().rss - before).toBeLessThan(400 * megabyte);
     await Promise.all(floods.map((flood) => flood.kill()));
   } finally {

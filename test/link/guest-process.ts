@@ -13,7 +13,7 @@ export interface GuestProcess extends AsyncDisposable {
   readonly folder: string;
   readonly socket: string;
   readonly connections: Duplex[];
-  /** Anew each time: a dialer starts once. */
+  /** A new one each time: a dialer starts once. */
   options(changes?: Partial<LinkOptions>): LinkOptions;
   readonly child: ChildProcess;
   open(): Promise<Link>;

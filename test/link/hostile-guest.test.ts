@@ -194,7 +194,7 @@ describe('a hostile guest', () => {
         }),
       ]),
     ],
-    ['an exit that is no JSON', Buffer.concat([started, encodeFrame(frameTypes.exit, Buffer.from('{'))])],
+    ['an exit that is not JSON', Buffer.concat([started, encodeFrame(frameTypes.exit, Buffer.from('{'))])],
   ])('GL-5: %s cuts it off', async ([, bytes]) => {
     await using hostile = await pose((stream) => {
       stream.respond({ ':status': 200 });
@@ -254,7 +254,7 @@ describe('a hostile guest', () => {
     await link.close();
   });
 
-  it('GL-8: whoever gives up waiting for a lost link leaves nothing behind', async () => {
+  it('GL-8: a caller that gives up waiting for a lost link leaves nothing behind', async () => {
     await using hostile = await pose(() => {});
     const link = await hostile.open();
     hostile.cut();
@@ -280,7 +280,7 @@ describe('a hostile guest', () => {
         () => 'it ended as if all were well',
         (error) => error,
       );
-      // What still tries again after a while ends with the link at the latest: the test's deadline says if not.
+      // Retries end with the link at the latest; otherwise the test's deadline fails.
       await Promise.race([running, new Promise((resolve) => setTimeout(resolve, 150))]);
       await link.close();
       const outcome = await running;

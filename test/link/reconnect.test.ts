@@ -119,7 +119,7 @@ describe('a link that breaks', () => {
     await link.close();
   });
 
-  it('GL-8: the end of the guest is told at once', async () => {
+  it('GL-8: reports the end of the guest at once', async () => {
     await using guest = await startGuest();
     const link = await guest.open();
     const process = await ProcessStream.start(link, guestCommand('sleeper', { argv: ['sleep', '100'] }));

@@ -9,7 +9,7 @@ import { connectIn } from './in-sandbox.ts';
 const { bubblewrap } = inject('engines');
 const skipped = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
 
-/** A whole host on its port, where keys say who calls, as `geode gateway` serves it. */
+/** A whole host on its port, with API keys, as `geode gateway` serves it. */
 describe.skipIf(!bubblewrap.available)(`MCP on a host with keys${skipped}`, { timeout: 300_000 }, () => {
   const clients = new AsyncDisposableStack();
   let world: HostWorld;

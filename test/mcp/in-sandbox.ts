@@ -16,7 +16,7 @@ export class ProcessTransport implements Transport {
   readonly #command: Command;
   #process: Process | undefined;
   #saying: Promise<void> = Promise.resolve();
-  /** What it said beside messages. */
+  /** Its output besides messages. */
   readonly stderr: string[] = [];
   /** Every line that came. */
   readonly lines: string[] = [];

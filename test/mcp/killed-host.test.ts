@@ -25,7 +25,7 @@ const walls = [
     },
   },
 ];
-/** One that begins with a handshake, which the next host must be told of, and one that has none. */
+/** A client with a handshake, which the next host must get, and a client without. */
 const versions = ['2025-06-18', 'newest'];
 
 for (const { name, engine, settings } of walls) {
@@ -97,7 +97,7 @@ for (const { name, engine, settings } of walls) {
           `the end of ${version}`,
           120_000,
         );
-        // What was acknowledged is there; at most the call that was under way was lost, and said so.
+        // Acknowledged writes are there; at most the call in progress was lost, and reported.
         for (const line of stored(lines)) await client.get(`${version}/${line.slice(3)}`, { chat: 'inside' });
         const others = lines.filter((line) => !line.startsWith('ok ') && line !== 'done');
         expect(others.length, others.join('\n')).toBeLessThanOrEqual(1);

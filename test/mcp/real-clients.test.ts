@@ -116,7 +116,7 @@ describe('MCP-5: geode mcp with real clients', { timeout: 300_000 }, () => {
     return { command: process.execPath, args: [geodeProgram, 'mcp'] };
   }
 
-  /** What the tools did is there for everybody. */
+  /** Everybody sees the effect of the tools. */
   async function madeBy(chat: string): Promise<void> {
     expect(await home.ok(['sandbox', 'exec', chat, '--', 'cat', 'answer'])).toBe('42\n');
     expect(await home.ok(['memory', 'search', `${chat} says`])).toContain(`${chat} says 42.`);

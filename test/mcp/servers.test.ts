@@ -223,7 +223,7 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
       text: 'Hello, Ada',
       failed: false,
     });
-    // What it was sent, as it says itself.
+    // The message that it received, as it reports.
     const { text } = await textOf(session, 'keyed__reveal');
     expect(text).toMatch(/^x-key: \*+$/);
     expect((await textOf(session, 'keyed__huge')).failed).toBe(true);

@@ -12,7 +12,7 @@ import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';
 import { call, done } from './call.ts';
 import { connectIn } from './in-sandbox.ts';
 
-/** What every call passes, in a sandbox without walls: walls make no difference here. */
+/** Checks of every call, in a sandbox without walls: walls make no difference here. */
 describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
   let world: HostWorld;
   let opened: OpenedHost;
@@ -132,7 +132,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect(opened.host.approvals.list('alice')).toEqual([]);
   });
 
-  it('MCP-2: a long call says that it is alive, to whoever wants to know', async () => {
+  it('MCP-2: a long call sends progress to a client that asks for it', async () => {
     await anew('ask_person');
     await using inside = await connectIn(sandbox);
     const told: string[] = [];

@@ -24,7 +24,7 @@ toolContract({
   settings: onDocker,
 });
 
-/** Connects, says nothing and prints what it is told. */
+/** Connects, sends nothing and prints the answer. */
 const listen = `
 const socket = require('node:net').connect(process.argv[1]);
 socket.on('data', (text) => process.stdout.write(text)).on('error', (error) => console.log(error.code));

@@ -45,7 +45,7 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: geode mcp${reason}`, patience, ()
     expect(await home.ok(['sandbox', 'exec', 'stays', '--', 'cat', 'note'])).toBe('kept');
   });
 
-  it('works for the user that it is told', async () => {
+  it('works for the given user', async () => {
     await using own = await connect();
     await using other = await connect(['--user', 'bob']);
     await done(own.client, 'sandbox_create', { chat: 'mine' });

@@ -124,7 +124,7 @@ describe('the loops, against plain JavaScript', () => {
       const product = query.reduce((sum, value, i) => sum + (value - (centre[i] ?? 0)) * sign(i), 0);
       const exact = (factors[row] ?? 0) * product + (offsets[row] ?? 0);
       if (mask[row] === 0) expect(estimate).toBe(-32_768);
-      // What rounding the tables may cost.
+      // The tolerated error of rounding the tables.
       else expect(Math.abs(estimate - exact)).toBeLessThan((factors[row] ?? 0) * step * Math.sqrt(dims));
     }
     for (const stride of [8, 32]) {

@@ -94,7 +94,7 @@ async function check(file: string, expected: Expected, server?: QdrantServer): P
   for (const [key, { acknowledged, begun }] of expected) {
     const found = (await memory.get(key))?.content ?? null;
     expect([acknowledged, begun], key).toContain(found);
-    // What was being written is now decided, either way.
+    // Interrupted writes are now either stored or gone.
     expected.set(key, { acknowledged: found, begun: undefined });
     if (found === null) continue;
     present += 1;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openLocalEmbedder } from '../../src/memory/embed/local-embedder.ts';
 import { modelOrSkip } from './model-or-skip.ts';
 
-/** What the 32-bit file that the model is made of says to some texts; the last is longer than its window. */
+/** Outputs of the model's 32-bit source file for some texts; the last is longer than its window. */
 const original: readonly { readonly text: string; readonly vector: readonly number[] }[] = JSON.parse(
   readFileSync(new URL('./fixtures/gte-small-fp32.json', import.meta.url), 'utf8'),
 );

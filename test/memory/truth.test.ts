@@ -70,7 +70,7 @@ describe('the memory file', () => {
     expect(() => openMemory({ file: folder.path, embedder: wordEmbedder() })).toThrow(/memory file/);
   });
 
-  it('takes over a file of an earlier format, with what waits in it', async () => {
+  it('takes over a file of an earlier format, with its pending entries', async () => {
     const file = `${folder.path}/old.db`;
     {
       await using store = openMemory({ file, embedder: wordEmbedder(), indexing: 'on demand' });

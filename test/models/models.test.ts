@@ -128,7 +128,7 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
     expect(setup.server.calls).toHaveLength(2);
   });
 
-  it('calls tools, and is told what came of them', async () => {
+  it('calls tools, and gets their results', async () => {
     await using setup = await open(kind, (_call, number) =>
       number === 1
         ? { text: 'I look.', calls: [{ tool: 'look', input: { at: 'the door' } }] }
@@ -161,7 +161,7 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
     expect((await long.model.ask(ask)).finish).toBe('length');
   });
 
-  it('a caller who gives up, and a deadline, end the call', async () => {
+  it('ends the call when the caller gives up or the deadline passes', async () => {
     const never = new Promise<void>(() => {});
     await using setup = await open(kind, () => ({ text: 'late', hold: never }));
     const stop = new AbortController();
@@ -189,7 +189,7 @@ describe('models', () => {
     await setup.model.ask({ ...ask, user: 'bob' });
   });
 
-  it('a server that is not there is told apart', async () => {
+  it('reports a missing server with its own code', async () => {
     await using setup = await open('openai', () => ({ text: '' }));
     await setup.server[Symbol.asyncDispose]();
     await expect(setup.model.ask(ask)).rejects.toMatchObject({ code: 'provider_unreachable' });

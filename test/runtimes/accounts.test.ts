@@ -186,7 +186,7 @@ describe.skipIf(!docker.available)(`the user's name in images of all kinds${why}
     expect((await again.exec({ argv: ['whoami'] })).stdout).toBe('sandbox\n');
   });
 
-  it("leftovers of a host that was killed while it read the image do not disturb", async () => {
+  it('leftovers of a host that was killed while it read the image do not disturb', async () => {
     const id = 'looked-at';
     const client = await engine();
     await client.createContainer({

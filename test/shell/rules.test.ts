@@ -10,7 +10,7 @@ function ruleOf(command: string, policy = defaultShellPolicy): RuleName | 'allow
 }
 
 describe('a verdict', () => {
-  it('SH-2: names the rule, the reason, the next step and the very command', () => {
+  it('SH-2: names the rule, the reason, the next step and the exact command', () => {
     expect(judge('echo start && (cd /tmp; rm -rf "/etc") | cat')).toEqual({
       allowed: false,
       rule: 'destroy',

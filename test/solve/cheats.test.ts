@@ -22,7 +22,7 @@ const walls = [
   },
 ];
 
-/** What the right answer would be told by; no cheat may find it. */
+/** Signs of the right answer; no cheat may find them. */
 const pythonTests = 'assert answer(3) == 271828\nassert answer(4) == 314159\n';
 const scriptTests =
   "import assert from 'node:assert';\nimport { answer } from './solution.mjs';\nassert.equal(answer(3), 271828);\n";

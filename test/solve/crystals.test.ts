@@ -137,7 +137,7 @@ describe('crystals', () => {
     expect(await crystals.recall(problem, 3)).toMatchObject([{ failures: 0, lastFailure: null }]);
   });
 
-  it('CRY-4: what a person corrects has its trust to earn anew, without secrets; every change is told', async () => {
+  it('CRY-4: a corrected crystal starts with no trust and without secrets; every change sends an event', async () => {
     const { key } = await crystals.keep(
       { problem, tests: 'assert x' },
       's',
@@ -153,7 +153,7 @@ describe('crystals', () => {
     expect(await crystals.recall('another one', 3)).toMatchObject([{ key, successes: 0 }]);
     await crystals.doubt({ key }, 'wrong');
     await crystals.remove(key);
-    // Who read it before it was removed does not bring it back.
+    // A solve that read it before its removal does not bring it back.
     await crystals.confirm({ key });
     expect(await crystals.list()).toEqual([]);
     expect(told).toEqual(
@@ -165,7 +165,7 @@ describe('crystals', () => {
     );
   });
 
-  it('CRY-4: a pin that a person set meanwhile is not lost when a solve confirms what it read before', async () => {
+  it('CRY-4: a pin that a person set during a solve is not lost when a solve confirms what it read before', async () => {
     const { key } = await crystals.keep({ problem }, 's', attempt({ state: 'passed' }), []);
     const before = await crystals.get(key);
     await crystals.edit(key, { pinned: true });

@@ -124,7 +124,7 @@ beforeEach(async () => {
     if (url === '/tiny.tgz') return response.end(readFileSync(join(folder.path, 'tiny.tgz')));
     if (url === '/tiny') {
       response.setHeader('content-type', 'application/json');
-      // Which npm takes for the registry that it was told to use.
+      // npm replaces this registry with the configured one.
       const dist = { tarball: 'https://registry.npmjs.org/tiny.tgz' };
       const versions = { '1.0.0': { name: 'tiny', version: '1.0.0', dist } };
       return response.end(JSON.stringify({ name: 'tiny', 'dist-tags': { latest: '1.0.0' }, versions }));

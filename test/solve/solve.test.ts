@@ -86,7 +86,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(list.map(({ successes, failures }) => [successes, failures])).toContainEqual([1, 1]);
   });
 
-  it('CRY-4: a crystal that is no answer to something else altogether keeps its trust', async () => {
+  it('CRY-4: a crystal keeps its trust when it does not solve a different problem', async () => {
     await using shop = await open(answers(solution(right), solution('def shout(text): return text.upper()')));
     await shop.solve({ problem, tests, language: 'python' });
     const other = await shop.solve({
@@ -216,7 +216,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(asks.result).toMatchObject({ outcome: 'needs-person', reason: 'I need the secret word.' });
   });
 
-  it('SLV-1: three attempts are made by default, and the last failure is told with its evidence', async () => {
+  it('SLV-1: three attempts are made by default, and reports the last failure with its evidence', async () => {
     const codes = [
       'def double(n):\n    return n',
       'import math\ndouble = lambda value: math.floor(value * 1.5)',

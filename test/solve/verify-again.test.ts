@@ -62,7 +62,7 @@ describe.skipIf(!bubblewrap.available)(`crystals that are verified again${skippe
     expect((await crystals.verify(crystal.key)).verdict).toMatchObject({ label: 'verified' });
   });
 
-  it('what was recalled takes no more of a prompt than it may, and solves and crystals are told as events', async () => {
+  it('limits recalled text in a prompt, and sends events for solves and crystals', async () => {
     const told: Happening[] = [];
     const events = { tell: (_user: string, happening: Happening) => void told.push(happening) };
     const script = answers(solution(wrong), reflection('It does not double.'), solution(right));

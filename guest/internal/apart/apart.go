@@ -1,7 +1,7 @@
 // Package apart starts programs that cannot look into the processes beside them.
 //
 // Programs of one user may read each other's memory. A program in a domain of Landlock may do so only with
-// programs of its own domain, so whoever started it stays closed to it.
+// programs of its own domain, so the process that started it stays closed to it.
 package apart
 
 import (

@@ -24,7 +24,7 @@ export interface HostPlace {
   readonly memory: Memory;
   readonly chat: string;
   readonly signal: AbortSignal;
-  /** The tool session of its chat; undefined if there is none. */
+  /** The tool session of its chat; undefined without one. */
   readonly hostTools?: ToolConnection | undefined;
   /** Undefined where nothing runs at set times. */
   readonly schedules?: UserSchedules | undefined;

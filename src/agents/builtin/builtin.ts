@@ -111,7 +111,7 @@ export function permitIn(turn: DriverTurn, history: History) {
       .after(history.summary?.upto ?? 0)
       .some(({ turn: of, message }) => of === turn.turn && isDenial(message));
     if (isDenied) return false;
-    // What the policy refuses is nobody's routine: no class of acts that are allowed ahead has it. It is known by its
+    // A command that the policy refuses is never routine: no class of pre-approved acts includes it. It is known by its
     // text: a model that another host asks again makes the same call under another id.
     const id = createHash('sha256').update(command).digest('hex');
     const request = { id, tool: `shell (${rule})`, input: command, act: { type: 'other' } } as const;

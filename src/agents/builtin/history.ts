@@ -87,7 +87,7 @@ export class History {
     this.#ledger.write((sql) => this.#insert(sql, message));
   }
 
-  /** Adds messages that people sent since the last step to the turn. Returns false if there are none. */
+  /** Adds messages that people sent since the last step to the turn. Returns false without new messages. */
   hear(): boolean {
     return this.#ledger.write((sql) => {
       const said = takeSteers(sql, this.turn);

@@ -106,7 +106,7 @@ export type AgentResponse = z.output<typeof agentResponse>;
 export const agentLine = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('start'), version: z.string() }),
   z.strictObject({ type: z.enum(['text', 'thinking']), text }),
-  /** The text of this step so far is void: the model begins its answer anew. */
+  /** The text of this step so far is void: the model starts its answer again. */
   z.strictObject({ type: z.literal('restart') }),
   z.strictObject({
     type: z.literal('answer'),

@@ -15,7 +15,7 @@ export const networkSchema = z.strictObject({
 const everything = '0.0.0.0/0';
 
 /**
- * Translates an E2B network setting into a policy; undefined if there is none, which leaves it to the user's
+ * Translates an E2B network setting into a policy; undefined without one, which leaves it to the user's
  * own default. In E2B an allow rule wins over a deny rule; in Geode a deny rule wins. A setting where this makes a
  * difference is refused.
  */

@@ -6,7 +6,7 @@ import type { CliContext } from '../command.ts';
 import type { Output, Streams } from '../streams.ts';
 import { TerminalGuard } from '../terminal/terminal-guard.ts';
 
-/** What an interrupt of the waiting command does to the process. */
+/** The effect of an interrupt of the waiting command on the process. */
 export type OnInterrupt = (reason: unknown) => 'kill' | 'leave';
 
 /** A command that is interrupted has that long to end. */

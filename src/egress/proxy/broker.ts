@@ -144,7 +144,7 @@ export class Broker implements Disposable {
     return undefined;
   }
 
-  /** What no rule decides waits for a person. */
+  /** Asks a person about requests that no rule covers. */
   async #decideOrAsk(request: Request, client: Client): Promise<Decision> {
     const decision = this.decide(request);
     const { person } = this.#options;

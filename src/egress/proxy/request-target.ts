@@ -4,7 +4,7 @@
 export interface RequestTarget {
   readonly whole: string;
   readonly path: string;
-  /** The query without its question mark; undefined if there is none. */
+  /** The query without its question mark; undefined without one. */
   readonly query: string | undefined;
 }
 

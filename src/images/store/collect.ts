@@ -66,7 +66,7 @@ export async function removeUnused(collection: Collection, keepBytes = -1): Prom
   return { removed, freedBytes: (await collectNameless(collection)).freedBytes };
 }
 
-/** What the layers of these images take together; one that several share counts once. */
+/** The disk space of these images' layers; shared layers count once. */
 async function bytesOf(records: readonly ImageRecord[], layers: Layers): Promise<number> {
   const ids = new Set(records.flatMap((record) => record.layers));
   const sizes = await Promise.all([...ids].map((id) => layers.bytes(id)));

@@ -32,7 +32,7 @@ export class Layers {
     this.#limits = limits;
   }
 
-  /** What a layer takes on the disk, unpacked. */
+  /** The unpacked size of a layer on disk. */
   async bytes(diffId: string): Promise<number> {
     const text = await readFile(this.#size(diffId), 'utf8').catch(absentFile);
     return Number(text ?? 0);

@@ -62,7 +62,7 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
     return new Set(records.flatMap((record) => (record === undefined ? [] : [record.id])));
   };
 
-  /** Merges the layers of an image into its root, in one step for whoever looks. */
+  /** Merges the layers of an image into its root, atomically for readers. */
   const makeRoot = (id: string, diffIds: readonly string[], cancel: Cancel) =>
     turns.in([id], async () => {
       if ((await stat(rootOf(id)).catch(absentFile)) !== undefined) return;

@@ -82,7 +82,7 @@ export class LineTransport implements Transport {
     if (this.#rest === undefined) this.#stream.resume();
   }
 
-  /** Of a line that is too long, only the length is kept. */
+  /** For a line that is too long, only the length is kept. */
   #keep(piece: Buffer): void {
     this.#length += piece.length;
     if (this.#length > longestLine) this.#pieces = [];

@@ -1,6 +1,6 @@
 /**
  * Refuses a PDF with a stream that inflates beyond a bound, before its parser inflates it. Whatever inflates is
- * followed, whatever the file calls it; filters may be nested, so what comes out is tried again. Pictures are left out:
+ * followed, under any name in the file; filters may be nested, so the output is tried again. Pictures are left out:
  * they are large in honest files too, and their text is not read.
  */
 import { constants, inflateSync } from 'node:zlib';

@@ -64,7 +64,7 @@ const mostPerUser = 32;
 
 export interface ContextPlaces {
   readonly open: OpenFresh;
-  /** Left out where there are none that stay. */
+  /** Left out on a host without persistent sandboxes. */
   readonly sandboxes?: Sandboxes;
   readonly events?: EventSink;
   /** The image of a language, for a fresh sandbox that nobody chose one for. */

@@ -144,7 +144,7 @@ async function probe(
     return { available: false, reason: 'bwrap is not installed', fix: 'apt-get install bubblewrap' };
   }
   // The kernel or a security module may forbid namespaces: only trying tells. With no more of the machine than
-  // a sandbox has: a bind of all of it fails when a mount anywhere goes meanwhile, as those of sandboxes do.
+  // a sandbox has: a bind of all of it fails if a mount anywhere disappears during the call, as mounts of sandboxes do.
   const walls = ['--unshare-pid', '--unshare-net', ...(await systemArguments())];
   const trial = [...walls, '--proc', '/proc', 'true'];
   const refusal = await run('bwrap', trial, { signal, env }).then(

@@ -9,7 +9,7 @@ export interface ForkOptions extends Freezing, Cancel {
 }
 
 /**
- * Fills the empty workspace of a sandbox that does not run yet with the files of another's, which may be running.
+ * Fills the empty workspace of a sandbox that does not run yet with the files of another sandbox, which may be running.
  * Files of the source's user become files of the target's; nothing else is shared. On failure the target is
  * empty again. A target that is not empty is `file_exists`.
  */

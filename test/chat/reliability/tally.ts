@@ -23,7 +23,7 @@ export interface Tally {
   failed: string[];
   /** The person reads an answer twice. */
   doubled: string[];
-  /** Neither answered nor reported. */
+  /** Not answered and not reported. */
   lost: string[];
   /** A secret of another chat. */
   mixed: string[];
