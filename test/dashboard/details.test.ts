@@ -69,12 +69,36 @@ describeDashboard(
         .getByText(/IndexError/)
         .first()
         .waitFor();
-      await run('len(rows) * 1000 + 1');
+      await cell.click();
+      await page.keyboard.insertText('len(rows) * 1000 + 1');
+      await page.keyboard.press('Shift+Enter');
       await other.getByText('2001').first().waitFor();
       await other.context().close();
       await button('Close').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
       await page.getByText('No interpreter is open').waitFor();
+    });
+
+    test('runs: figures of plt.show() and other pictures are shown', async ({ skip }) => {
+      const { page, world } = scene;
+      const found = await world.client.runs.run('import matplotlib', 'python');
+      skip(!found.success, 'matplotlib is not installed here');
+      await go('runs');
+      await page.getByRole('textbox', { name: 'Code' }).click();
+      await page.keyboard.press('Control+A');
+      await page.keyboard.insertText(
+        `import base64, matplotlib.pyplot as plt
+open("dot.png", "wb").write(base64.b64decode("${pixel}"))
+for height in (1, 2):
+    plt.plot([1, 2, height])
+    plt.show()`,
+      );
+      await page.getByText('Files and limits').click();
+      await field('Files to bring back, such as *.csv').fill('dot.png');
+      await button('Run').click();
+      expect(await widthOf('img[alt="geode-figure-001.png"]')).toBeGreaterThan(100);
+      expect(await widthOf('img[alt="geode-figure-002.png"]')).toBeGreaterThan(100);
+      expect(await widthOf('img[alt="dot.png"]')).toBe(1);
     });
 
     test('files: dropped, Markdown and pictures shown, compared with a snapshot in the editor', async () => {
@@ -96,6 +120,12 @@ describeDashboard(
       await field('Compare with a snapshot').selectOption('first');
       await page.getByText('+# Another title').waitFor();
       await page.getByText('-# A title').waitFor();
+      await page.getByRole('textbox', { name: 'Editor' }).click();
+      await page.keyboard.press('Control+End');
+      await page.keyboard.type('by keyboard');
+      await page.keyboard.press('Control+s');
+      await page.getByText('Saved', { exact: true }).waitFor();
+      expect(await files.readText('read.md')).toBe('# Another title\nby keyboard');
     });
 
     test('journals: a line that is found leads to its place, a time too; all of it can be downloaded', async () => {

@@ -27,12 +27,12 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
   test('runs: code in an editor, its output as it comes, its exit code', async () => {
     const { page } = scene;
     await go('runs');
+    await field('Input (stdin)').fill('typed');
     const editor = page.getByRole('textbox', { name: 'Code' });
     await editor.click();
     await page.keyboard.press('Control+A');
     await page.keyboard.type('print("six times", 6 * 7, input())');
-    await field('Input (stdin)').fill('typed');
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.keyboard.press('Control+Enter');
     await page.getByText('six times 42 typed').waitFor();
     await page.getByText(/exit code 0/).waitFor();
     // It is among those that are over, with its output, for every browser and after a reload.
@@ -108,8 +108,11 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await page.getByText('connected', { exact: true }).waitFor();
     await field('Name of the chat').fill('talk');
     await field('First message').fill('take your time');
-    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await field('First message').press('Shift+Enter');
+    await page.keyboard.type('and rest');
+    await page.keyboard.press('Enter');
     await heading('Chats');
+    await page.getByText(/^take your time\s+and rest$/).waitFor();
     await page.getByText('The agent is working').waitFor();
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByText('Stopped.').first().waitFor();

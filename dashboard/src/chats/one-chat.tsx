@@ -9,7 +9,7 @@ import { text } from '../text.ts';
 import { Badge } from '../ui/badge.tsx';
 import { ActionButton } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
-import { TextArea } from '../ui/field.tsx';
+import { MessageArea } from '../ui/field.tsx';
 import { ActionForm } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { exportChat } from './export-chat.ts';
@@ -31,7 +31,7 @@ export function OneChat({ chat }: { readonly chat: string }) {
           submit={text.chats.send}
           act={({ message = '' }) => client.chats.post(chat, { text: message })}
         >
-          <TextArea label={text.chats.message} name="message" rows={2} required />
+          <MessageArea label={text.chats.message} name="message" rows={2} required />
         </ActionForm>
       </Card>
       <Card

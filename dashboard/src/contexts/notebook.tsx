@@ -45,6 +45,7 @@ function Cells({ context }: { readonly context: RemoteContext }) {
   const others = mine === undefined ? all : all.filter(({ status }) => status !== 'running');
   const cells: readonly ContextCell[] = mine === undefined ? others : [...others, mine];
   const isRunning = cells.at(-1)?.status === 'running';
+  const mayRun = !isRunning && code.trim() !== '';
   const change = (next: (cell: ContextCell) => ContextCell) => setMine((before) => before && next(before));
   const run = async () => {
     setMine({ number: (others.at(-1)?.number ?? 0) + 1, code, pieces: [], status: 'running', durationMs: 0 });
@@ -90,13 +91,16 @@ function Cells({ context }: { readonly context: RemoteContext }) {
         ))}
       </ol>
       {refused !== undefined && !isGeodeError(refused, 'cancelled') && <Problem error={refused} />}
-      <Code label={text.contexts.cell} name={context.language} value={code} onChange={setCode} />
-      <button
-        type="button"
-        className="button button-main mt-2"
-        disabled={isRunning || code.trim() === ''}
-        onClick={() => void run()}
-      >
+      <Code
+        label={text.contexts.cell}
+        name={context.language}
+        value={code}
+        onChange={setCode}
+        onRun={() => {
+          if (mayRun) void run();
+        }}
+      />
+      <button type="button" className="button button-main mt-2" disabled={!mayRun} onClick={() => void run()}>
         {text.runs.run}
       </button>
     </Card>

@@ -23,14 +23,14 @@ function formOf(rich: Rich): ReactNode {
   const { png, jpeg, svg, table, markdown } = rich;
   if (png !== undefined) return <Drawn content={new Uint8Array(png)} type="image/png" name={rich.text} />;
   if (jpeg !== undefined) return <Drawn content={new Uint8Array(jpeg)} type="image/jpeg" name={rich.text} />;
-  // In an image element a drawing runs no script and fetches nothing.
   if (svg !== undefined) return <Drawn content={svg} type="image/svg+xml" name={rich.text} />;
   if (table !== undefined) return <Table table={table} />;
   if (markdown !== undefined) return <Markdown source={markdown} />;
   return <pre className="output">{plainText(rich.latex ?? rich.text)}</pre>;
 }
 
-function Drawn({
+/** A picture out of a sandbox. In an image element it runs no script and fetches nothing. */
+export function Drawn({
   content,
   type,
   name,

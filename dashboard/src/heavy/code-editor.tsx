@@ -19,17 +19,23 @@ interface Shown {
   readonly name: string;
   /** Shows what differs from this text. */
   readonly before?: string | undefined;
+  /** Ctrl-Enter and Shift-Enter, which otherwise begin a line. */
+  readonly onRun?: () => void;
 }
 
 /** A value from outside replaces the text; one that was typed here is there already. */
-export default function CodeEditor({ label, value, onChange, name, before }: Shown) {
+export default function CodeEditor({ label, value, onChange, name, before, onRun }: Shown) {
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView>(undefined);
-  const latest = useRef({ value, onChange });
-  latest.current = { value, onChange };
+  const latest = useRef({ value, onChange, onRun });
+  latest.current = { value, onChange, onRun };
   useEffect(() => {
     const { current } = place;
     if (current === null) return;
+    const run = () => {
+      latest.current.onRun?.();
+      return latest.current.onRun !== undefined;
+    };
     const view = new EditorView({
       parent: current,
       state: EditorState.create({
@@ -44,7 +50,13 @@ export default function CodeEditor({ label, value, onChange, name, before }: Sho
           bracketMatching(),
           highlightSelectionMatches(),
           syntaxHighlighting(colours),
-          keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
+          keymap.of([
+            ...runKeys.map((key) => ({ key, run })),
+            ...defaultKeymap,
+            ...searchKeymap,
+            ...historyKeymap,
+            indentWithTab,
+          ]),
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ 'aria-label': label }),
           EditorView.updateListener.of(({ docChanged, state }) => {
@@ -71,6 +83,8 @@ export default function CodeEditor({ label, value, onChange, name, before }: Sho
   }, [value]);
   return <div ref={place} className="min-w-0 overflow-hidden rounded-md border border-line" />;
 }
+
+const runKeys = ['Ctrl-Enter', 'Mod-Enter', 'Shift-Enter'];
 
 /** The browser would give what replaces coloured text a style of its own, which the content policy refuses. */
 const typedOverSelection = EditorView.domEventHandlers({

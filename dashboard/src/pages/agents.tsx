@@ -8,7 +8,7 @@ import { text } from '../text.ts';
 import { Badge, stateTone } from '../ui/badge.tsx';
 import { ActionButton } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
-import { Choice, TextArea, TextField } from '../ui/field.tsx';
+import { Choice, MessageArea, TextField } from '../ui/field.tsx';
 import { ActionForm } from '../ui/form.tsx';
 import { Answer } from '../ui/query.tsx';
 
@@ -53,7 +53,7 @@ export function AgentsPage({ chat }: { readonly chat: string | undefined }) {
         >
           <TextField label={text.agents.chat} name="name" required />
           <Choice label={text.agents.driver} name="driver" options={[text.agents.usual, ...driverNames]} />
-          <TextArea label={text.agents.message} name="message" required />
+          <MessageArea label={text.agents.message} name="message" required />
         </ActionForm>
       </Card>
     </div>
@@ -93,7 +93,7 @@ function Conversation({ chat }: { readonly chat: string }) {
           await queries.invalidateQueries({ queryKey: ['agents'] });
         }}
       >
-        <TextArea label={text.agents.message} name="message" required />
+        <MessageArea label={text.agents.message} name="message" required />
       </ActionForm>
     </Card>
   );

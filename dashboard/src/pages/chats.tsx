@@ -9,7 +9,7 @@ import { agoText, nameText } from '../shown.ts';
 import { text } from '../text.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Card, Empty } from '../ui/card.tsx';
-import { TextArea, TextField } from '../ui/field.tsx';
+import { MessageArea, TextField } from '../ui/field.tsx';
 import { ActionForm } from '../ui/form.tsx';
 import { Answer } from '../ui/query.tsx';
 
@@ -61,7 +61,7 @@ export function ChatsPage({ chat }: { readonly chat: string | undefined }) {
           }}
         >
           <TextField label={text.chats.name} name="name" required />
-          <TextArea label={text.chats.first} name="message" required />
+          <MessageArea label={text.chats.first} name="message" required />
         </ActionForm>
       </Card>
       <div className="grid gap-4 lg:grid-cols-2">

@@ -2,12 +2,14 @@ import { useRef, useState } from 'react';
 import { isGeodeError, type RemoteRunEvent } from '../../../src/client/client.ts';
 import { client } from '../api.ts';
 import { Code } from '../code.tsx';
+import { Drawn } from '../contexts/rich-result.tsx';
 import { saveAs } from '../save-as.ts';
 import { durationText, nameText } from '../shown.ts';
 import { text } from '../text.ts';
 import { Card, Empty } from '../ui/card.tsx';
 import { Choice, TextArea, TextField } from '../ui/field.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { pictureType, withFigures } from './figures.ts';
 import { PastRun, RunHistory } from './history.tsx';
 import { type OutputPiece, OutputPieces } from './output-pieces.tsx';
 
@@ -41,12 +43,14 @@ export function RunOnce({ past }: { readonly past: string | undefined }) {
     stop.current = left;
     setShown({ ...nothing, state: 'running' });
     try {
+      const figures = language === 'python' ? withFigures : undefined;
       const options = {
         stdin,
         timeoutMs: Number(timeout) * 1000,
         ...(memory !== '' && { limits: { memoryBytes: Number(memory) * 1024 ** 2 } }),
-        ...(files.length > 0 && { files: await contentsOf(files) }),
-        ...(artifacts.trim() !== '' && { artifacts: artifacts.trim().split(/[\s,]+/) }),
+        env: figures?.env ?? {},
+        files: { ...figures?.files, ...(await contentsOf(files)) },
+        artifacts: [...(figures?.artifacts ?? []), ...artifacts.split(/[\s,]+/).filter(Boolean)],
         signal: left.signal,
       };
       for await (const event of client.runs.stream(code, language, options))
@@ -63,7 +67,15 @@ export function RunOnce({ past }: { readonly past: string | undefined }) {
       <div className="grid gap-4 lg:grid-cols-2">
         <Card title={text.runs.code}>
           <div className="flex flex-col gap-3">
-            <Code label={text.runs.code} name={language} value={code} onChange={setCode} />
+            <Code
+              label={text.runs.code}
+              name={language}
+              value={code}
+              onChange={setCode}
+              onRun={() => {
+                if (!isRunning) void run();
+              }}
+            />
             <div className="flex flex-wrap items-end gap-3">
               <Choice
                 label={text.runs.language}
@@ -134,6 +146,7 @@ export function RunOnce({ past }: { readonly past: string | undefined }) {
                 >
                   {nameText(path)}
                 </button>
+                <Picture path={path} bytes={bytes} />
               </li>
             ))}
           </ul>
@@ -161,6 +174,11 @@ export function RunOnce({ past }: { readonly past: string | undefined }) {
       )}
     </>
   );
+}
+
+function Picture({ path, bytes }: Shown['artifacts'][number]) {
+  const type = pictureType(path);
+  return type === undefined ? null : <Drawn content={new Uint8Array(bytes)} type={type} name={path} />;
 }
 
 async function contentsOf(files: readonly File[]): Promise<Readonly<Record<string, Uint8Array>>> {

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { isGeodeError } from '../../../src/client/client.ts';
 import { client } from '../api.ts';
 import { Code } from '../code.tsx';
@@ -41,6 +41,17 @@ export function EditFile({ chat, path, read }: Editing) {
       await queries.invalidateQueries({ queryKey: ['sandbox', chat, 'file-diff', path] });
     },
   });
+  const maySave = !save.isPending && draft !== saved;
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+      // The browser would save its page.
+      event.preventDefault();
+      if (maySave) save.mutate(false);
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  });
   const take = async (content: string) => {
     setDraft(content);
     setSaved(content);
@@ -60,7 +71,7 @@ export function EditFile({ chat, path, read }: Editing) {
         <button
           type="button"
           className="button button-main"
-          disabled={save.isPending || draft === saved}
+          disabled={!maySave}
           onClick={() => save.mutate(false)}
         >
           {text.actions.save}

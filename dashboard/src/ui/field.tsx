@@ -31,6 +31,21 @@ export function TextArea({ label, ...input }: { readonly label: string } & Compo
   );
 }
 
+/** Enter sends the form, Shift-Enter begins a line. */
+export function MessageArea(area: ComponentProps<typeof TextArea>) {
+  return (
+    <TextArea
+      {...area}
+      onKeyDown={(event) => {
+        // An input method ends a word with Enter.
+        if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+        event.preventDefault();
+        event.currentTarget.form?.requestSubmit();
+      }}
+    />
+  );
+}
+
 export function Choice({
   label,
   options,

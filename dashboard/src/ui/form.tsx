@@ -19,6 +19,7 @@ export function ActionForm({
       className="flex flex-col gap-2"
       onSubmit={(event) => {
         event.preventDefault();
+        if (mutation.isPending) return;
         const form = event.currentTarget;
         const fields = Object.fromEntries(
           [...new FormData(form)].map(([name, value]) => [name, typeof value === 'string' ? value : '']),
