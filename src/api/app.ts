@@ -1,13 +1,13 @@
 /** The HTTP API, from the outside in: what every request passes, then the routes. */
 import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { requestId } from 'hono/request-id';
 import { secureHeaders } from 'hono/secure-headers';
 import { GeodeError } from '../base/errors.ts';
 import { serveDashboard } from './dashboard-files.ts';
-import { tokenCaller } from './e2b/reach.ts';
-import { serveE2b } from './e2b/serve-e2b.ts';
-import type { ApiEnv, ApiOptions, ApiParts } from './environment.ts';
+import type { Door } from './door.ts';
+import type { ApiEnv, ApiOptions, ApiParts, Caller } from './environment.ts';
 import { authenticate } from './guards/auth.ts';
 import { checkOrigin } from './guards/origin.ts';
 import { logRequests } from './log.ts';
@@ -38,16 +38,16 @@ export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.use(secureHeaders({ strictTransportSecurity: false }));
   app.use(checkOrigin(options));
   // One middleware for all, so that a key has one allowance.
-  const { e2b } = parts;
-  const authenticated = authenticate(parts, options, (context) => e2b && tokenCaller(e2b, context));
-  for (const path of ['/e2b/*', '/files']) app.use(path, refuseWhen(stopping));
+  const { doors = [] } = parts;
+  const authenticated = authenticate(parts, options, (context) => firstKnown(doors, context));
+  for (const path of doors.flatMap(({ paths }) => paths)) app.use(path, refuseWhen(stopping));
   for (const path of ['/api/*', '/mcp', '/session']) {
     app.use(path, refuseWhen(stopping));
     app.use(path, authenticated);
   }
 
   serveParts(app, parts, options);
-  if (e2b !== undefined) serveE2b(app, parts, authenticated, e2b);
+  for (const door of doors) door.serve(app, parts, authenticated);
   if (parts.mcp !== undefined) serveMcp(app, parts.mcp(stopping));
 
   const document = describeApi(app, parts.version);
@@ -55,6 +55,14 @@ export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.route('/reference', reference());
   if (parts.dashboardFolder !== undefined) serveDashboard(app, parts.dashboardFolder);
   return app;
+}
+
+function firstKnown(doors: readonly Door[], context: Context<ApiEnv>): Caller | undefined {
+  for (const door of doors) {
+    const caller = door.caller(context);
+    if (caller !== undefined) return caller;
+  }
+  return undefined;
 }
 
 function refuseWhen(stopping: AbortSignal) {

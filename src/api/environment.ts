@@ -29,7 +29,7 @@ import type { ToolReach, ToolSessions } from '../seams/tools.ts';
 import type { OpenedSolves } from '../solve/open-solves.ts';
 import type { ConnectionLimits } from './connections.ts';
 import type { Conversation } from './conversation.ts';
-import type { E2b } from './e2b/open-e2b.ts';
+import type { Door } from './door.ts';
 import type { McpDoor } from './mcp-door.ts';
 
 /**
@@ -79,8 +79,8 @@ export interface ApiParts {
   readonly events?: Events;
   /** Tools for programs in sandboxes. */
   readonly tools?: ToolSessions;
-  /** Sandboxes for E2B's SDKs, at `/e2b`. */
-  readonly e2b?: E2b;
+  /** Foreign wires, such as E2B's at `/e2b`. */
+  readonly doors?: readonly Door[];
   /** Tools for models, at `/mcp`. */
   readonly mcp?: McpDoor;
   /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */

@@ -4,8 +4,6 @@
  */
 import { join } from 'node:path';
 import { agentChapter } from '../agents/agent-chapter.ts';
-import { e2bChapter } from '../api/e2b/e2b-table.ts';
-import { openE2b } from '../api/e2b/open-e2b.ts';
 import type { ApiParts } from '../api/environment.ts';
 import { createLog } from '../api/log.ts';
 import { pullWatch } from '../api/pull-watch.ts';
@@ -14,6 +12,9 @@ import { openApprovals } from '../approvals/open-approvals.ts';
 import { withdrawWithSandbox } from '../approvals/withdraw-with-sandbox.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { configuredLimits, mostLimits } from '../config/sandbox-limits.ts';
+import { e2bChapter } from '../doors/e2b/e2b-table.ts';
+import { openE2b } from '../doors/e2b/open-e2b.ts';
+import { e2bDoor } from '../doors/e2b/serve-e2b.ts';
 import { type KeyStore, openKeys } from '../identity/keys.ts';
 import { Logins } from '../identity/logins.ts';
 import { imageChapter } from '../images/image-table.ts';
@@ -202,7 +203,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
     doctor: (cancel) => app.doctor(cancel),
-    e2b,
+    doors: [e2bDoor(e2b)],
     mcp: mcpOverHttp(version),
     tools: tools.sessions,
   };

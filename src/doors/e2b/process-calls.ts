@@ -1,12 +1,12 @@
 /** `process.Process`: commands in a sandbox. Each is a process with a journal, as any other of Geode. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
+import type { ApiEnv } from '../../api/environment.ts';
+import { signalOf } from '../../api/streams.ts';
+import { untilAborted } from '../../api/until-aborted.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { Process, ProcessEvent, ProcessFacts } from '../../seams/process.ts';
-import type { ApiEnv } from '../environment.ts';
-import { signalOf } from '../streams.ts';
-import { untilAborted } from '../until-aborted.ts';
 import { streaming, unary } from './connect-protocol.ts';
 import { placeOf } from './paths.ts';
 import { type Reach, userIn } from './reach.ts';

@@ -5,25 +5,34 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
+import { bodyLimits } from '../../api/body-limits.ts';
+import type { Door } from '../../api/door.ts';
+import type { ApiEnv, ApiParts } from '../../api/environment.ts';
+import { requireScope } from '../../api/guards/auth.ts';
+import { errorOf, problemFor } from '../../api/problems.ts';
 import { errorCatalogue, GeodeError } from '../../base/errors.ts';
-import { bodyLimits } from '../body-limits.ts';
-import type { ApiEnv, ApiParts } from '../environment.ts';
-import { requireScope } from '../guards/auth.ts';
-import { errorOf, problemFor } from '../problems.ts';
 import { codeRoutes } from './code-routes.ts';
 import { connectError } from './connect-protocol.ts';
 import { fileRoutes } from './file-routes.ts';
 import { filesystemCalls } from './filesystem-calls.ts';
 import type { E2b } from './open-e2b.ts';
 import { processCalls } from './process-calls.ts';
-import { reachIn } from './reach.ts';
+import { reachIn, tokenCaller } from './reach.ts';
 import { sandboxRoutes } from './sandbox-routes.ts';
 import { snapshotRoutes } from './snapshot-routes.ts';
 
 const calls = ['/process.Process/*', '/filesystem.Filesystem/*'];
 const inside = [...calls, '/files', '/health', '/execute', '/contexts/*'];
 
-export function serveE2b(
+export function e2bDoor(e2b: E2b): Door {
+  return {
+    paths: ['/e2b/*', '/files'],
+    caller: (context) => tokenCaller(e2b, context),
+    serve: (app, parts, authenticated) => serveE2b(app, parts, authenticated, e2b),
+  };
+}
+
+function serveE2b(
   app: OpenAPIHono<ApiEnv>,
   parts: ApiParts,
   authenticated: MiddlewareHandler<ApiEnv>,

@@ -2,10 +2,10 @@
 import { basename } from 'node:path/posix';
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import type { ApiEnv } from '../../api/environment.ts';
+import { signalOf } from '../../api/streams.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
-import type { ApiEnv } from '../environment.ts';
-import { signalOf } from '../streams.ts';
 import { placeOf } from './paths.ts';
 import { checkFileUser, type Reach } from './reach.ts';
 

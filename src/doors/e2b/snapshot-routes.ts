@@ -1,9 +1,9 @@
 /** `/snapshots`: sandboxes that are kept as they were, for others to be made from. */
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import type { ApiEnv } from '../../api/environment.ts';
+import { signalOf } from '../../api/streams.ts';
 import { GeodeError } from '../../base/errors.ts';
-import type { ApiEnv } from '../environment.ts';
-import { signalOf } from '../streams.ts';
 
 import type { E2bSandbox } from './e2b-table.ts';
 import { bodyOf } from './json-body.ts';

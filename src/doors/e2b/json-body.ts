@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
+import type { ApiEnv } from '../../api/environment.ts';
 import { GeodeError } from '../../base/errors.ts';
-import type { ApiEnv } from '../environment.ts';
 
 /** JSON of this shape, or a refusal that says what is wrong with it. */
 export function jsonOf<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> {

@@ -2,14 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
+import { callOf } from '../../api/call.ts';
+import { changedEgress, egressOf, newEgress } from '../../api/egress-reach.ts';
+import type { ApiEnv, ApiParts } from '../../api/environment.ts';
+import { startedSandbox } from '../../api/sandbox-of.ts';
+import { signalOf } from '../../api/streams.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import type { EgressSpec } from '../../seams/egress.ts';
 import type { PersistentSpec, SandboxStatus } from '../../seams/persistent.ts';
-import { callOf } from '../call.ts';
-import { changedEgress, egressOf, newEgress } from '../egress-reach.ts';
-import type { ApiEnv, ApiParts } from '../environment.ts';
-import { startedSandbox } from '../sandbox-of.ts';
-import { signalOf } from '../streams.ts';
 
 import type { E2bSandbox } from './e2b-table.ts';
 import { bodyOf } from './json-body.ts';

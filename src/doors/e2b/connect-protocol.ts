@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Context } from 'hono';
 import type { z } from 'zod';
+import type { ApiEnv } from '../../api/environment.ts';
+import { errorOf, problemFor } from '../../api/problems.ts';
 import { type ErrorCode, errorCatalogue, GeodeError } from '../../base/errors.ts';
-import type { ApiEnv } from '../environment.ts';
-import { errorOf, problemFor } from '../problems.ts';
 import { jsonOf } from './json-body.ts';
 
 /** Maximum unpacked size of a compressed message; uncompressed ones are limited before they arrive here. */

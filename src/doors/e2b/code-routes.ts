@@ -1,6 +1,10 @@
 /** `/execute` and `/contexts`: the code interpreter, on Geode's own contexts in the same sandbox. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
+import type { ApiEnv } from '../../api/environment.ts';
+import { errorOf, problemFor } from '../../api/problems.ts';
+import { signalOf } from '../../api/streams.ts';
+import { toldMeanwhile } from '../../api/told-meanwhile.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { User } from '../../base/identity.ts';
 import type { LiveContexts } from '../../runs/contexts/live-contexts.ts';
@@ -8,10 +12,6 @@ import type { ContextEvent } from '../../runs/contexts/result.ts';
 import type { Rich } from '../../runs/contexts/rich.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { ContextLanguage } from '../../seams/run.ts';
-import type { ApiEnv } from '../environment.ts';
-import { errorOf, problemFor } from '../problems.ts';
-import { signalOf } from '../streams.ts';
-import { toldMeanwhile } from '../told-meanwhile.ts';
 import { bodyOf } from './json-body.ts';
 import type { Reach } from './reach.ts';
 

@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
+import { callOf } from '../../api/call.ts';
+import type { ApiEnv, Caller } from '../../api/environment.ts';
+import { startedSandbox } from '../../api/sandbox-of.ts';
+import { signalOf } from '../../api/streams.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
-import { callOf } from '../call.ts';
-import type { ApiEnv, Caller } from '../environment.ts';
-import { startedSandbox } from '../sandbox-of.ts';
-import { signalOf } from '../streams.ts';
 import type { E2bSandbox } from './e2b-table.ts';
 import { defaultTimeoutMs } from './lifetimes.ts';
 import type { E2b } from './open-e2b.ts';

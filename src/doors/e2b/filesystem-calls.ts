@@ -1,11 +1,11 @@
 /** `filesystem.Filesystem`: files of a sandbox, but for their content. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
+import type { ApiEnv } from '../../api/environment.ts';
+import { signalOf } from '../../api/streams.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { FileFacts, FileType } from '../../seams/files.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
-import type { ApiEnv } from '../environment.ts';
-import { signalOf } from '../streams.ts';
 import { streaming, unary } from './connect-protocol.ts';
 import { placeOf } from './paths.ts';
 import { checkFileUser, type Reach } from './reach.ts';
