@@ -1,4 +1,4 @@
-import { publishedSchema } from '../src/agents/stdin/schemas.ts';
+import { publishedSchema } from '../src/agents/sandboxed/program/schemas.ts';
 
 /** The schema of `geode agent-stdin` as people read it. */
 export function agentSchemaDocument(): string {

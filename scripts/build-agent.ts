@@ -26,7 +26,7 @@ export async function buildAgent(): Promise<boolean> {
       logLevel: 'warn',
       root,
       build: {
-        ssr: join(root, 'src/agents/stdin/main.ts'),
+        ssr: join(root, 'src/agents/sandboxed/program/main.ts'),
         outDir: made,
         target: 'node24',
         minify: true,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadConfig } from '../../src/config/load.ts';
-import { containerPlace } from '../../src/host/container-agent.ts';
+import { agentPlace } from '../../src/host/agent-place.ts';
 import { openHost } from '../../src/host/open-host.ts';
 import type { ChatEvent } from '../../src/seams/chat.ts';
 import { type GatewayWorld, gatewayWorld, lastSaid } from '../../test/chat/gateway-world.ts';
@@ -174,7 +174,7 @@ async function insideSandbox(bench: Bench, name: 'docker' | 'bubblewrap'): Promi
   const loaded = await loadConfig(world.machine);
   const warn = (line: string) => world.warnings.push(line);
   await using host = await openHost({ loaded, machine: world.machine, version: 'bench', tends: 'all', warn });
-  const { spec } = await containerPlace(loaded.config, host.app)({});
+  const { spec } = await agentPlace(loaded.config, host.app)({});
   const chats = host.parts.chats?.of('bench');
   if (chats === undefined) throw new Error('The host has no chats');
   const ready: number[] = [];

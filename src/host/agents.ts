@@ -2,10 +2,10 @@ import { acpDriver } from '../agents/acp/acp.ts';
 import { type BuiltinOptions, builtinDriver } from '../agents/builtin/builtin.ts';
 import { claudeDriver } from '../agents/claude/claude.ts';
 import { codexDriver } from '../agents/codex/codex.ts';
-import { containerDriver } from '../agents/container/container.ts';
-import type { ContainerPlace } from '../agents/container/place.ts';
 import type { AgentDriver } from '../agents/driver.ts';
 import { openAgents } from '../agents/open-agents.ts';
+import type { AgentPlace } from '../agents/sandboxed/place.ts';
+import { sandboxedDriver } from '../agents/sandboxed/sandboxed.ts';
 import type { Cancel } from '../base/cancel.ts';
 import type { Log } from '../base/log.ts';
 import { knownPrices, type PriceTable } from '../base/prices.ts';
@@ -32,7 +32,7 @@ interface AgentParts {
   readonly log: Log;
   readonly app: Geode;
   readonly tools: ToolSessions;
-  readonly place: (options: Cancel) => Promise<ContainerPlace>;
+  readonly place: (options: Cancel) => Promise<AgentPlace>;
   /** The schedules of a user's chats; available once the chats are open. */
   readonly schedules: (user: string) => UserSchedules | undefined;
 }
@@ -69,7 +69,7 @@ export function openConfiguredAgents(config: Config, parts: AgentParts): Agents 
 
 /** The loop of Geode's own agent: in this host, or in the sandbox of each chat. */
 function ownDriver(
-  { agents, providers, container_agent: container }: Config,
+  { agents, providers, container_agent: sandboxed }: Config,
   { ledger, models, memory, app, place, schedules, tools }: AgentParts,
   prices: PriceTable,
 ): AgentDriver {
@@ -80,14 +80,14 @@ function ownDriver(
     recallTokens: agents.recall_tokens,
     shellPolicy: app.shellPolicy,
   };
-  if (!container.enabled) return builtinDriver(shared);
+  if (!sandboxed.enabled) return builtinDriver(shared);
   const services = Object.entries(providers.services).map(
     ([name, { kind, base_url: baseUrl }]) => [name, { kind, baseUrl }] as const,
   );
-  return containerDriver({
+  return sandboxedDriver({
     ...{ ...shared, prices, place },
     services: Object.fromEntries(services),
-    timeoutMs: container.timeout * 1000,
+    timeoutMs: sandboxed.timeout * 1000,
     answerTimeoutMs: providers.timeout * 1000,
     retries: providers.retries,
   });

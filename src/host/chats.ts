@@ -18,7 +18,7 @@ export async function openConfiguredChats(
   config: Config,
   { channels, models, ...parts }: ChatHostParts,
 ): Promise<Chats> {
-  const { chat, channels: platforms, providers, sandbox, container_agent: container } = config;
+  const { chat, channels: platforms, providers, sandbox, container_agent: sandboxed } = config;
   const usual = config.agents.model ?? providers.default;
   const warning = usual === undefined ? undefined : withoutPrice(config, usual);
   if (warning !== undefined) parts.log.warn(warning);
@@ -29,7 +29,7 @@ export async function openConfiguredChats(
     channels: channels === 'all' ? await openChannels(config, parts.log) : [],
     allowed: Object.fromEntries(Object.entries(platforms).map(([name, each]) => [name, each?.allow ?? {}])),
     pairingMs: chat.pairing_minutes * 60_000,
-    concurrency: container.enabled ? container.concurrency : chat.concurrency,
+    concurrency: sandboxed.enabled ? sandboxed.concurrency : chat.concurrency,
     mostPerUser: chat.per_user,
     messagesPerMinute: chat.messages_per_minute,
     mostFileBytes: chat.file_size,

@@ -39,12 +39,12 @@ import type { Sandboxes } from '../seams/persistent.ts';
 import type { ToolSessions } from '../seams/tools.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
 import { solveChapter } from '../solve/solve-table.ts';
+import { agentPlace, keepAgentsReady } from './agent-place.ts';
 import { openConfiguredAgents } from './agents.ts';
+import { openConfiguredImages } from './built-images.ts';
 import { openConfiguredChats } from './chats.ts';
-import { containerPlace, keepAgentsReady } from './container-agent.ts';
 import { createGeode, type Geode, openConfiguredMemory } from './geode.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
-import { openConfiguredImages } from './images.ts';
 import { openConfiguredModels } from './models.ts';
 import { reapMeanwhile } from './reap-meanwhile.ts';
 import { toldRuns } from './told-runs.ts';
@@ -151,7 +151,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   });
   const keys = opened.use(openKeys(config.gateway.keys_file));
   const logins = opened.use(new Logins(config.gateway.keys_file));
-  const place = containerPlace(config, app);
+  const place = agentPlace(config, app);
   // People are let in when their agents can work.
   if (config.container_agent.enabled && channels === 'all') await place({ signal: lock.signal });
   if (tends === 'all') keepAgentsReady(opened, config, { place, sandboxes, log });

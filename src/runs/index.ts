@@ -9,12 +9,12 @@ import type { Limits } from '../seams/limits.ts';
 import type { LanguageName, RunEvent } from '../seams/run.ts';
 import { foldRun, type RunResult } from '../seams/run-result.ts';
 import type { Available, Runtime, RuntimeName } from '../seams/runtime.ts';
-import { RunImages } from './images.ts';
 import { kindFor } from './kind.ts';
 import { defaultImages, languageOf } from './languages/index.ts';
 import type { RunOptions } from './options.ts';
 import { FairQueue } from './queue.ts';
 import { streamRun, type Workshop } from './run.ts';
+import { RunImages } from './run-images.ts';
 
 export interface RunsOptions {
   readonly runtimes: readonly Runtime[];

@@ -6,10 +6,10 @@ import type { PullEvent, RunImage } from '../seams/run.ts';
 import type { Available, Runtime, RuntimeName } from '../seams/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
 import { rlimits } from './follow.ts';
-import { checkImageName, type RunImages } from './images.ts';
 import { type Language, placesIn } from './languages/language.ts';
 import type { RunOptions } from './options.ts';
 import { firstWordsOf } from './prestart/first-words.ts';
+import { checkImageName, type RunImages } from './run-images.ts';
 
 /** Where sandboxes for runs come from. */
 export interface Supply {

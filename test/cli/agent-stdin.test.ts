@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifiedLine } from '../../src/agents/stdin/signed-lines.ts';
+import { verifiedLine } from '../../src/agents/sandboxed/program/signed-lines.ts';
 import { type ModelServer, type Reply, startModelServer } from '../fixtures/model-server/model-server.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 import { geodeProgram } from './sandbox-home.ts';

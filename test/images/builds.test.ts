@@ -7,7 +7,7 @@ import { imageChapter } from '../../src/images/image-table.ts';
 import { openBuiltImages } from '../../src/images/open-images.ts';
 import { EventLog, eventChapter } from '../../src/ledger/event-log.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
-import { RunImages } from '../../src/runs/images.ts';
+import { RunImages } from '../../src/runs/run-images.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import {
   type BuildEvent,

@@ -4,7 +4,7 @@ import { createServer as createSilentServer, type Server as SocketServer } from 
 import { Readable } from 'node:stream';
 import { pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { checkImageName, RunImages } from '../../src/runs/images.ts';
+import { checkImageName, RunImages } from '../../src/runs/run-images.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import type { Images } from '../../src/seams/images.ts';
 import { eventually } from '../contracts/harness.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentStdin } from '../../agents/stdin/agent-stdin.ts';
+import { agentStdin } from '../../agents/sandboxed/program/agent-stdin.ts';
 import { decimal } from '../../contract/decimal.ts';
 import { type CliCommand, exitCodes } from '../command.ts';
 import { parseValues } from '../input/values.ts';

@@ -22,10 +22,10 @@ import {
   statusOf,
   stopContainer,
 } from './engine.ts';
+import { dockerImages } from './engine-images.ts';
 import { refuseCommas, rememberedCpus, rememberedKind } from './engine-kind.ts';
 import { readerOf, rememberedAccounts } from './image-accounts.ts';
 import { checkImage, rememberedContent } from './image-env.ts';
-import { dockerImages } from './images.ts';
 import type { DockerOptions } from './options.ts';
 import { mapsUsersOf, probe } from './probe.ts';
 import { seccompOption } from './seccomp.ts';

@@ -1,8 +1,8 @@
 import { lstat, mkdir, open, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { GeodeError } from '../../base/errors.ts';
-import { replaceFile } from '../../base/replace-file.ts';
-import type { FileFacts, Files, FileType } from '../../seams/files.ts';
+import { GeodeError } from '../../../base/errors.ts';
+import { replaceFile } from '../../../base/replace-file.ts';
+import type { FileFacts, Files, FileType } from '../../../seams/files.ts';
 
 const mostBytes = 64 * 1024 ** 2;
 

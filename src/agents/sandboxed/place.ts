@@ -5,10 +5,10 @@ import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import type { PersistentSpec } from '../../seams/persistent.ts';
 import type { Runtime } from '../../seams/runtime.ts';
 import type { Mount, Network, Sandbox, SandboxSpec } from '../../seams/sandbox.ts';
-import { agentVersion } from '../stdin/version.ts';
+import { agentVersion } from './program/version.ts';
 
 /** The sandboxes of agents whose loop runs inside: what they are, and how the program in them is started. */
-export interface ContainerPlace {
+export interface AgentPlace {
   readonly spec: PersistentSpec;
   /** The program of the agent in the sandbox. */
   readonly program: string;
@@ -40,7 +40,7 @@ const nodeTarget = '/opt/geode/node';
  * Makes sure that agents can run inside sandboxes here: an engine that works, the image, the program, and that it is of
  * this host's version. What is missing is refused with the command that mends it.
  */
-export async function checkPlace(options: PlaceOptions, cancel: Cancel = {}): Promise<ContainerPlace> {
+export async function checkPlace(options: PlaceOptions, cancel: Cancel = {}): Promise<AgentPlace> {
   const runtime = await options.runtime(cancel);
   if (runtime.name === 'native')
     throw new GeodeError(

@@ -9,9 +9,9 @@ import type { ToolConnection } from '../../seams/tools.ts';
 import type { History } from '../builtin/history.ts';
 import { builtinTools } from '../builtin/tools.ts';
 import type { DriverTurn } from '../driver.ts';
-import type { agentRequest } from '../stdin/schemas.ts';
 import { agentEnded } from './ended.ts';
-import type { ContainerPlace } from './place.ts';
+import type { AgentPlace } from './place.ts';
+import type { agentRequest } from './program/schemas.ts';
 
 const stateSchema = z.object({
   turn: z.string(),
@@ -44,7 +44,7 @@ interface ProgramOptions {
   readonly answerTimeoutMs: number;
   readonly retries: number;
   readonly shellPolicy: ShellPolicy;
-  readonly place: (options: Cancel) => Promise<ContainerPlace>;
+  readonly place: (options: Cancel) => Promise<AgentPlace>;
   /** The tools of the chat's session: the host runs their calls. */
   readonly tools: ToolConnection['tools'];
 }

@@ -9,12 +9,12 @@ import { hostTools, runToolOf, sessionTools } from '../builtin/tools.ts';
 import { type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
 import { nextLine } from '../programs/next-line.ts';
-import { type AgentLine, type AgentResponse, agentLine, type HostLine } from '../stdin/schemas.ts';
-import { hostNumber, signedLine, verifiedLine } from '../stdin/signed-lines.ts';
-import { agentVersion } from '../stdin/version.ts';
 import { agentEnded, endOf } from './ended.ts';
 import { wrongVersion } from './place.ts';
-import type { ProgramState, RunningProgram } from './program.ts';
+import { type AgentLine, type AgentResponse, agentLine, type HostLine } from './program/schemas.ts';
+import { hostNumber, signedLine, verifiedLine } from './program/signed-lines.ts';
+import { agentVersion } from './program/version.ts';
+import type { ProgramState, RunningProgram } from './reach-program.ts';
 
 interface FollowScene {
   readonly history: History;

@@ -1,6 +1,6 @@
-import { GeodeError } from '../../base/errors.ts';
-import type { ToolCall, ToolResult } from '../../seams/model.ts';
-import type { PermitRequest } from '../builtin/agent-tool.ts';
+import { GeodeError } from '../../../base/errors.ts';
+import type { ToolCall, ToolResult } from '../../../seams/model.ts';
+import type { PermitRequest } from '../../builtin/agent-tool.ts';
 import type { RequestLines } from './request-lines.ts';
 import { type AgentLine, type HostLine, hostLine } from './schemas.ts';
 import { hostNumber, verifiedLine } from './signed-lines.ts';

@@ -3,8 +3,8 @@
  * published as docs/agent-stdin.schema.json.
  */
 import { z } from 'zod';
-import { type ModelMessage, providerKinds } from '../../seams/model.ts';
-import { hostTools, workspaceTools } from '../builtin/tools.ts';
+import { type ModelMessage, providerKinds } from '../../../seams/model.ts';
+import { hostTools, workspaceTools } from '../../builtin/tools.ts';
 
 /** Bytes of a request line, and of a response. */
 export const mostBytes = 16 * 1024 ** 2;

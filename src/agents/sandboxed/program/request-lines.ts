@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { GeodeError } from '../../base/errors.ts';
+import { GeodeError } from '../../../base/errors.ts';
 
 /** The lines of stdin, one after the other, none longer than may be. */
 export class RequestLines {

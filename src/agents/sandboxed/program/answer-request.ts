@@ -1,9 +1,9 @@
-import { addUsage, noUsage } from '../../base/prices.ts';
-import { openModels } from '../../models/open-models.ts';
-import type { ModelMessage, ModelTool, ToolCall, ToolResult } from '../../seams/model.ts';
-import { instructionsWith, type LoopEvent, leadLoop } from '../builtin/loop.ts';
-import { builtinTools, runToolOf, workspaceTools } from '../builtin/tools.ts';
-import { unanswered } from '../builtin/unanswered.ts';
+import { addUsage, noUsage } from '../../../base/prices.ts';
+import { openModels } from '../../../models/open-models.ts';
+import type { ModelMessage, ModelTool, ToolCall, ToolResult } from '../../../seams/model.ts';
+import { instructionsWith, type LoopEvent, leadLoop } from '../../builtin/loop.ts';
+import { builtinTools, runToolOf, workspaceTools } from '../../builtin/tools.ts';
+import { unanswered } from '../../builtin/unanswered.ts';
 import type { AnsweringHost } from './host-on-stdin.ts';
 import { runHere } from './local-command.ts';
 import { localFiles } from './local-files.ts';

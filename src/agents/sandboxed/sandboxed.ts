@@ -11,11 +11,11 @@ import { offeredIn } from '../builtin/tools.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
 import { openBound } from '../programs/bound-sandbox.ts';
 import { followProgram } from './follow-program.ts';
-import type { ContainerPlace } from './place.ts';
-import { reachProgram, stateOf } from './program.ts';
+import type { AgentPlace } from './place.ts';
+import { reachProgram, stateOf } from './reach-program.ts';
 import { type ModelService, serviceOf } from './upstream.ts';
 
-export interface ContainerOptions extends BuiltinOptions {
+export interface SandboxedOptions extends BuiltinOptions {
   readonly prices: PriceTable;
   /** Where models come from, by name. */
   readonly services: Readonly<Record<string, ModelService>>;
@@ -24,7 +24,7 @@ export interface ContainerOptions extends BuiltinOptions {
   /** Timeout of one answer of the model. */
   readonly answerTimeoutMs: number;
   readonly retries: number;
-  readonly place: (options: Cancel) => Promise<ContainerPlace>;
+  readonly place: (options: Cancel) => Promise<AgentPlace>;
 }
 
 /**
@@ -32,7 +32,7 @@ export interface ContainerOptions extends BuiltinOptions {
  * and no network. The model is reached through a binding, so that no key is inside. The host keeps the conversation as it
  * does for the loop of its own, so that a chat may change from one to the other.
  */
-export function containerDriver(options: ContainerOptions): AgentDriver {
+export function sandboxedDriver(options: SandboxedOptions): AgentDriver {
   const idOf = (model: string | null) => options.models.get(model ?? options.model).id;
   return {
     name: 'builtin',
@@ -49,7 +49,7 @@ export function containerDriver(options: ContainerOptions): AgentDriver {
   };
 }
 
-async function leadTurn(turn: DriverTurn, id: string, options: ContainerOptions): Promise<TurnEnd> {
+async function leadTurn(turn: DriverTurn, id: string, options: SandboxedOptions): Promise<TurnEnd> {
   const history = new History(options.ledger, turn.conversation, turn.turn);
   const memory = options.memory.in(namespaceOf(turn));
   const before = stateOf(turn);
@@ -81,7 +81,7 @@ async function leadTurn(turn: DriverTurn, id: string, options: ContainerOptions)
 /** A sandbox that runs since before an upgrade shows a folder that is gone: starting it again shows the new one. */
 async function withProgram(
   sandbox: PersistentSandbox,
-  { program }: ContainerPlace,
+  { program }: AgentPlace,
   again: {
     readonly sandboxes: UserSandboxes;
     readonly bound: () => Promise<PersistentSandbox>;

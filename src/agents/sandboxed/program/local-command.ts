@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { cancelled, onAbort, throwIfCancelled } from '../../base/cancel.ts';
-import { GeodeError } from '../../base/errors.ts';
-import type { FinishedCommand } from '../../shell/format.ts';
+import { cancelled, onAbort, throwIfCancelled } from '../../../base/cancel.ts';
+import { GeodeError } from '../../../base/errors.ts';
+import type { FinishedCommand } from '../../../shell/format.ts';
 
 const defaultTimeoutMs = 60_000;
 const mostOutput = 10 * 1000 ** 2;

@@ -1,6 +1,6 @@
 /** The program that runs in a sandbox: one file, made of this one by scripts/build-agent.ts. */
 import { parseArgs } from 'node:util';
-import { thisMachine } from '../../machine/machine.ts';
+import { thisMachine } from '../../../machine/machine.ts';
 import { agentStdin } from './agent-stdin.ts';
 import { agentVersion } from './version.ts';
 

@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
-import { parsedJson } from '../../base/json.ts';
-import { hostTools } from '../builtin/tools.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../../../base/errors.ts';
+import { parsedJson } from '../../../base/json.ts';
+import { hostTools } from '../../builtin/tools.ts';
 import { answerRequest } from './answer-request.ts';
 import { hostOn } from './host-on-stdin.ts';
 import { RequestLines } from './request-lines.ts';

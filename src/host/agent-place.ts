@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { type ContainerPlace, checkPlace } from '../agents/container/place.ts';
+import { type AgentPlace, checkPlace } from '../agents/sandboxed/place.ts';
 import type { Cancel } from '../base/cancel.ts';
 import { reasonOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
@@ -8,11 +8,11 @@ import type { Sandboxes } from '../seams/persistent.ts';
 import type { Geode } from './geode.ts';
 
 /** The place of agents that run inside sandboxes. It is looked at once; after a failure the next caller looks again. */
-export function containerPlace(
+export function agentPlace(
   { container_agent: agent }: Config,
   app: Geode,
-): (options: Cancel) => Promise<ContainerPlace> {
-  let checked: Promise<ContainerPlace> | undefined;
+): (options: Cancel) => Promise<AgentPlace> {
+  let checked: Promise<AgentPlace> | undefined;
   return async ({ signal } = {}) => {
     checked ??= checkPlace(
       {
@@ -58,7 +58,7 @@ export function keepAgentsReady(
 }
 
 interface ReadyParts {
-  readonly place: (options: Cancel) => Promise<ContainerPlace>;
+  readonly place: (options: Cancel) => Promise<AgentPlace>;
   readonly sandboxes: Sandboxes;
   readonly log: Log;
 }
