@@ -27,7 +27,16 @@ const pythonTests = 'assert answer(3) == 271828\nassert answer(4) == 314159\n';
 const scriptTests =
   "import assert from 'node:assert';\nimport { answer } from './solution.mjs';\nassert.equal(answer(3), 271828);\n";
 
-const python: Readonly<Record<string, { readonly code: string; readonly files?: Candidate['files'] }>> = {
+const unitTests =
+  'import unittest\nclass Test(unittest.TestCase):\n    def test_three(self):\n        self.assertEqual(answer(3), 271828)\nif __name__ == "__main__":\n    unittest.main()\n';
+
+interface Cheat {
+  readonly code: string;
+  readonly files?: Candidate['files'];
+  readonly tests?: string;
+}
+
+const python: Readonly<Record<string, Cheat>> = {
   'prints what it finds in the frames above it, and leaves': {
     code: `
 import os, re, sys
@@ -80,6 +89,47 @@ def answer(n):
   'is equal to everything': {
     code: 'class Same:\n    def __eq__(self, other):\n        return True\n    def __bool__(self):\n        return True\ndef answer(n):\n    return Same()\n',
   },
+  'gives a class of Python whose objects are equal to everything': {
+    code: 'from unittest.mock import ANY\nanswer = type(ANY)\n',
+    tests: 'assert answer() == 271828\n',
+  },
+  'gives a module that ends the tests when it is imported': {
+    code: 'import types\ndef answer(n):\n    return types.ModuleType("unittest.__main__")\n',
+    files: {
+      'test_own.py':
+        'import unittest\nclass Own(unittest.TestCase):\n    def test_own(self):\n        pass\n',
+    },
+  },
+  'says that the test is skipped': {
+    code: 'import unittest\nclass Own(unittest.SkipTest):\n    pass\ndef answer(n):\n    raise Own("not today")\n',
+    tests: unitTests,
+  },
+  'ends a case before it counts': {
+    code: 'import unittest.case\ndef answer(n):\n    raise unittest.case._ShouldStop()\n',
+    tests: unitTests,
+  },
+  'says which cases there are': {
+    code: 'import unittest\ndef load_tests(*given):\n    return unittest.TestSuite()\ndef answer(n):\n    return None\n',
+    tests: unitTests,
+  },
+  'has names of Python for its own': {
+    code: 'def abs(n):\n    return 0\nclass all:\n    def __new__(cls, n):\n        return True\ndef answer(n):\n    return 1\n',
+    tests: 'assert abs(answer(3) - 271828) < 0.5\nassert all([answer(4) == 314159])\n',
+  },
+  'writes names of Python into the pipe': {
+    code: `
+import json, sys
+side = sys.modules["__main__"].side
+do = side.do
+def names(op, number, args, kwargs):
+    given = do(op, number, args, kwargs)
+    return {**given, "__builtins__": {"abs": lambda n: 0, "__import__": lambda *given: None}} if op == "names" else given
+side.do = names
+def answer(n):
+    return 1
+`,
+    tests: 'assert abs(answer(3) - 271828) < 0.5\n',
+  },
   'looks into the other process': {
     code: `
 import os, re
@@ -97,7 +147,22 @@ def answer(n):
   },
 };
 
-const script: Readonly<Record<string, string>> = {
+const script: Readonly<Record<string, string | Cheat>> = {
+  'has names of JavaScript for its own': {
+    code: 'const JSON = { stringify: () => "same" };\nconst Number = { isInteger: () => true };\nconst answer = () => 1;',
+    tests:
+      "import assert from 'node:assert';\nassert.equal(JSON.stringify(answer(3)), JSON.stringify(271828));\nassert(Number.isInteger(answer(3) / 7));\n",
+  },
+  'is wrong where nothing waits for its test': {
+    code: 'export const answer = async () => 1;',
+    tests:
+      "import assert from 'node:assert';\nimport { answer } from './solution.mjs';\nconst main = async () => assert.equal(await answer(3), 271828);\nmain();\n",
+  },
+  'is wrong in a test of node:test': {
+    code: 'export const answer = () => 1;',
+    tests:
+      "import assert from 'node:assert';\nimport { test } from 'node:test';\nimport { answer } from './solution.mjs';\ntest('three', async () => {\n  await new Promise((resolve) => setTimeout(resolve, 20));\n  assert.equal(answer(3), 271828);\n});\n",
+  },
   'reads every file around it': `
 import { readdirSync, readFileSync } from 'node:fs';
 export function answer(n) {
@@ -121,6 +186,12 @@ export const answer = () => undefined;`,
   'is equal to everything': `
 export const answer = () => ({ [Symbol.toPrimitive]: (hint) => 0, valueOf: () => 0 });`,
 };
+
+/** Tests of JavaScript that nothing awaits, which a right answer must pass all the same. */
+const unawaited = [
+  "import assert from 'node:assert';\nimport { answer } from './solution.mjs';\nconst main = async () => {\n  assert.equal(await answer(3), 271828);\n  assert.equal(await answer(3), 271828);\n};\nmain();\n",
+  "import assert from 'node:assert';\nimport { test } from 'node:test';\ntest('three', async () => assert.equal(await answer(3), 271828));\n",
+];
 
 /** Reads the memory of each process that has it open, and prints what stands behind the words. */
 const scriptMemory = `
@@ -156,12 +227,13 @@ for process in /proc/[0-9]*; do
 done 2>/dev/null | head -1
 `;
 const shellTests = 'test "$(./solution.sh 3)" = 271828\n';
+/** A shell goes on after a failed command unless it is told not to. */
+const shellSteps = 'test "$(./solution.sh 3)" = 271828\ntest "$(./solution.sh 4)" = ""\ntrue\n';
 
 /** Tests of Python in the forms that people write them in, which a wrong answer may not pass unseen. */
 const forms: Readonly<Record<string, string>> = {
   'functions that pytest would call': 'def test_three():\n    assert answer(3) == 271828\n',
-  'cases of unittest with its main':
-    'import unittest\nclass Test(unittest.TestCase):\n    def test_three(self):\n        self.assertEqual(answer(3), 271828)\nif __name__ == "__main__":\n    unittest.main()\n',
+  'cases of unittest with its main': unitTests,
 };
 
 for (const { name, engine, open } of walls) {
@@ -180,13 +252,20 @@ for (const { name, engine, open } of walls) {
       return { label: verdict.label, text: run.stdout + run.stderr };
     };
 
-    it.for(Object.entries(python))('SLV-2: Python that %s', async ([, { code, files = {} }]) => {
-      const { label, text } = await verdictOf({ language: 'python', code, files, tests: pythonTests });
+    it.for(Object.entries(python))('SLV-2: Python that %s', async ([, cheat]) => {
+      const { label, text } = await verdictOf({ language: 'python', tests: pythonTests, ...cheat });
       expect(label, text).toBe('failed');
     });
 
-    it.for(Object.entries(script))('SLV-2: JavaScript that %s', async ([, code]) => {
-      const { label, text } = await verdictOf({ language: 'javascript', code, tests: scriptTests });
+    it.for(Object.entries(script))('SLV-2: JavaScript that %s', async ([, cheat]) => {
+      const given = typeof cheat === 'string' ? { code: cheat } : cheat;
+      const { label, text } = await verdictOf({ language: 'javascript', tests: scriptTests, ...given });
+      expect(label, text).toBe('failed');
+    });
+
+    it('SLV-2: shell whose first answer is wrong and whose last is right', async () => {
+      const code = '#!/bin/sh\n[ "$1" = 4 ] || echo 1\n';
+      const { label, text } = await verdictOf({ language: 'shell', code, tests: shellSteps });
       expect(label, text).toBe('failed');
     });
 
@@ -212,6 +291,15 @@ for (const { name, engine, open } of walls) {
         tests,
       });
       expect(right.label, right.text).toBe('verified');
+    });
+
+    it('SLV-2: JavaScript that is right late passes where nothing waits for its tests', async () => {
+      const code = `const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+export const answer = async () => (await wait(30), 271828);`;
+      for (const tests of unawaited)
+        expect(await verdictOf({ language: 'javascript', code, tests }), tests).toMatchObject({
+          label: 'verified',
+        });
     });
 
     it('SLV-2: shell that is right passes, however it begins', async () => {

@@ -18,6 +18,9 @@ MADE = {
     collections.OrderedDict: lambda v: [list(v.items())],
     collections.deque: lambda v: [list(v), v.maxlen],
 }
+# Classes from elsewhere are called here.
+PLACES = set(("abc array builtins collections collections.abc contextlib dataclasses datetime decimal enum fractions functools "
+              "ipaddress itertools numbers operator pathlib queue random re string time types typing uuid").split())
 BASES = (str, int, float, list, tuple, dict, set, frozenset, bytes)
 
 
@@ -121,7 +124,7 @@ class Side:
         if kind.__module__ == "numpy" and hasattr(v, "tolist") and str(getattr(v, "dtype", "O")) != "object":
             return {"numpy": [self.pack(v.tolist()), str(v.dtype), hasattr(v, "__len__")]}
         if isinstance(v, type):
-            if v.__module__.partition(".")[0] in sys.stdlib_module_names:
+            if v.__module__.partition(".")[0] in sys.stdlib_module_names and (v.__module__ in PLACES or issubclass(v, BaseException)):
                 return {"type": [v.__module__, v.__qualname__]}
             if issubclass(v, BaseException):
                 return {"error": [self.keep(v), v.__name__, [self.pack(base) for base in v.__bases__]]}
