@@ -4,6 +4,7 @@
  * says that it is sandboxed, which gives it an origin that equals no other, and no cookie goes in or out.
  */
 import type { IncomingMessage } from 'node:http';
+import { fieldName } from '../egress/proxy/http-message.ts';
 import { ownCookie, withoutToken } from './token.ts';
 
 type Pair = readonly [name: string, value: string];
@@ -68,8 +69,7 @@ export function pathForm({ headers }: IncomingMessage, prefix: string, rest: str
       ['Access-Control-Allow-Origin', opaque],
     ],
     request([name, value]) {
-      const lower = name.toLowerCase();
-      return droppedAsked.has(lower.replaceAll('_', '-')) ? [] : [[name, value]];
+      return droppedAsked.has(fieldName(name)) ? [] : [[name, value]];
     },
     answer([name, value]) {
       const lower = name.toLowerCase();

@@ -157,6 +157,13 @@ describe('the framing of what crosses', () => {
         '\v\fGET |',
       ],
       ...['|GET\t', 'GET \t|\t', '\r\n|GET ', ' |GET ', '\t| GET\v'],
+      ...[
+        '1GET |',
+        '-| ',
+        `${'A'.repeat(33)} |`,
+        `${'A'.repeat(63)}|${'A'.repeat(90)} `,
+        `|${'A'.repeat(300)} `,
+      ],
     ];
     for (const beginning of beginnings) {
       const [first = '', second = ''] = beginning.split('|');

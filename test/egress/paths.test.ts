@@ -179,6 +179,10 @@ describe('paths that a server may read in several ways', () => {
         'x-rewrite-url',
         'X_HTTP_METHOD',
         'X-Forwarded-Uri',
+        'X.Original.Url',
+        'X-Proxy-Request-Path',
+        'Method-Override',
+        'Destination',
       ])
         expect(statusOf(await ask(wire, way, '/ok/a', `${name}: DELETE`)), `${way} ${name}`).toBe('403');
       for (const query of [

@@ -16,6 +16,7 @@ import type { Binding } from './bindings.ts';
 /** Credentials of the client, where it claims to come from, and what would hide the real credential in the answer. */
 const dropped: ReadonlySet<string> = new Set([
   'a-im',
+  'accept-charset',
   'accept-encoding',
   'api-key',
   'authorization',

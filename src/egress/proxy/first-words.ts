@@ -14,7 +14,8 @@ const unrecognizedName = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
 export type FirstWords = 'tls' | 'http' | 'other' | 'silence';
 
 /** Bytes that may be blank at the beginning, and a first word: no longer than HTTP is asked for by. */
-const mostBeginning = 128;
+const mostBeginning = 256;
+const mostWord = 200;
 
 export function isEnough(bytes: Buffer): boolean {
   if (bytes[0] === 22) return readClientHello(bytes) !== 'more';
@@ -34,8 +35,10 @@ export function kindOf(bytes: Buffer): FirstWords {
 function beginningOf(bytes: Buffer): 'http' | 'other' | 'open' {
   const text = bytes.subarray(0, mostBeginning).toString('latin1').replace(/^\s+/, '');
   if (/^(PRI \*|SSH-)/.test(text)) return 'other';
-  if (/^[A-Za-z][\w!#$%&'*+.^`|~-]{0,31}[ \t\v\f\r]+[!-~]/.test(text)) return 'http';
-  return /^([A-Za-z][\w!#$%&'*+.^`|~-]{0,31}[ \t\v\f\r]*)?$/.test(text) ? 'open' : 'other';
+  if (/^[\w!#$%&'*+.^`|~-]+[ \t\v\f\r]+[!-~]/.test(text)) return 'http';
+  if (!/^([\w!#$%&'*+.^`|~-]+[ \t\v\f\r]*)?$/.test(text)) return 'other';
+  // A word that does not end is refused as a method that nobody has.
+  return text.length >= mostWord ? 'http' : 'open';
 }
 
 /** Why this TLS greeting may not go there, with the alert that says so. */

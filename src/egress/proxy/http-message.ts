@@ -65,9 +65,9 @@ const neverNamed: ReadonlySet<string> = new Set(['content-length', 'host', 'tran
 /** Methods whose requests have no body, unless their framing says so. */
 const bodiless: ReadonlySet<string> = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-/** One spelling for names that programs behind CGI or WSGI cannot tell apart (`Content_Length`). */
+/** One spelling for names that programs behind CGI or WSGI cannot tell apart (`Content_Length`, `Content.Length`). */
 export function fieldName(name: string): string {
-  return name.toLowerCase().replaceAll('_', '-');
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 }
 
 /** Node gives names and values in turn. */
@@ -131,7 +131,7 @@ function framingOf(fields: Fields): Framing | Problem {
   if (first === undefined) return { kind: 'none' };
   if (framed.length > 1) return { problem: 'the end of the body is given more than once' };
   const [name, value] = first;
-  if (name.includes('_')) return { problem: `the header field ${name} is not spelled as it must be` };
+  if (!/^[a-z-]+$/i.test(name)) return { problem: `the header field ${name} is not spelled as it must be` };
   if (name.toLowerCase() === 'transfer-encoding')
     return value.toLowerCase() === 'chunked'
       ? { kind: 'chunked' }

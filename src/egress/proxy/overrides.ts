@@ -2,32 +2,17 @@
 import { type Fields, fieldName } from './http-message.ts';
 import type { RequestTarget } from './request-target.ts';
 
+/** `X-HTTP-Method-Override`, `X-Original-URL`, `X-Rewrite-Uri` and all that are made like these. */
+const overridingWords = /^(x-(.*-)?)?(http-)?(method|path|uri|url)(-override)?$/;
 const overriding: ReadonlySet<string> = new Set([
-  'x-envoy-original-method',
-  'x-envoy-original-path',
-  'x-forwarded-method',
-  'x-forwarded-path',
+  'base-url',
+  'destination',
+  'original-url',
+  'request-uri',
   'x-forwarded-prefix',
-  'x-forwarded-uri',
-  'x-http-method',
-  'x-http-method-override',
-  'x-http-path-override',
-  'x-method',
-  'x-method-override',
   'x-middleware-rewrite',
   'x-middleware-subrequest',
-  'x-original-method',
-  'x-original-path',
-  'x-original-uri',
-  'x-original-url',
-  'x-override-url',
-  'x-proxy-url',
-  'x-replaced-path',
-  'x-request-uri',
-  'x-rewrite-uri',
-  'x-rewrite-url',
   'x-script-name',
-  'x-waws-unencoded-url',
 ]);
 const overridingQuery: ReadonlySet<string> = new Set(
   ['$httpMethod', '_method', 'x-http-method', 'x-http-method-override', 'x-method-override'].map(fieldName),
@@ -35,7 +20,9 @@ const overridingQuery: ReadonlySet<string> = new Set(
 
 /** The first one that a request carries. */
 export function overrideIn(fields: Fields, { query }: RequestTarget): string | undefined {
-  const field = fields.find(([name]) => overriding.has(fieldName(name)));
+  const field = fields.find(
+    ([name]) => overriding.has(fieldName(name)) || overridingWords.test(fieldName(name)),
+  );
   if (field !== undefined) return `the header ${field[0]}`;
   const name = queryNames(query ?? '').find((one) => overridingQuery.has(fieldName(one)));
   return name === undefined ? undefined : `the query parameter ${name}`;
