@@ -22,6 +22,8 @@ export interface HostProcess {
   /** Control groups that it joins before it becomes the program. */
   readonly joinCgroups?: readonly string[];
   readonly openFiles?: number | undefined;
+  /** A program that crashes may write no core: the kernel can hand it to a program of the host, which keeps it. */
+  readonly hasNoCore?: boolean;
   /** The program starts another in its own process namespace and names it on descriptor 3, as bwrap does. */
   readonly pidFromInfo?: boolean;
   /** Files that it finds open, from descriptor 4 on. */
@@ -31,7 +33,9 @@ export interface HostProcess {
 /** Joins the groups and sets the limit on itself, then becomes the program: nothing runs outside of them. */
 const launcher = `
 files=$1; shift
+core=$1; shift
 groups=$1; shift
+[ "$core" = - ] || ulimit -c "$core" || exit 97
 [ "$files" = - ] || ulimit -n "$files" || exit 97
 while [ "$groups" -gt 0 ]; do echo $$ > "$1/cgroup.procs" || exit 98; shift; groups=$((groups - 1)); done
 exec "$@"`;
@@ -49,10 +53,12 @@ export async function startDetached(process: HostProcess): Promise<string> {
     wordsFile,
     joinCgroups = [],
     openFiles,
+    hasNoCore = false,
     pidFromInfo = false,
     inheritFiles = [],
   } = process;
-  const launch = ['-c', launcher, 'sh', String(openFiles ?? '-'), String(joinCgroups.length), ...joinCgroups];
+  const limits = [String(openFiles ?? '-'), hasNoCore ? '0' : '-'];
+  const launch = ['-c', launcher, 'sh', ...limits, String(joinCgroups.length), ...joinCgroups];
   const words = await open(wordsFile, 'w', 0o600);
   const inherited = await Promise.all(inheritFiles.map((path) => open(path, 'r')));
   const child = spawn('/bin/sh', [...launch, program, ...args], {

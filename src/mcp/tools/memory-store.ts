@@ -48,7 +48,7 @@ export const sessionMemoryStore = defineTool<typeof inSession, SessionCall>({
     const { client, session, signal } = call;
     const stored = { ...given, ...(tags && { tags }) };
     if (!forAll) return client.ingest({ ...stored, ...(id !== undefined && { id }) }, { signal });
-    await allowed(call, given.content);
+    await allowed(call, given);
     const { chat } = session;
     const shared = await call.userMemory();
     // No id that a program chooses is that of an entry from elsewhere.
@@ -57,14 +57,18 @@ export const sessionMemoryStore = defineTool<typeof inSession, SessionCall>({
   },
 });
 
-async function allowed({ approvals, session, waitMs, signal }: SessionCall, content: string): Promise<void> {
+/** The person sees all that is stored. */
+async function allowed(
+  { approvals, session, waitMs, signal }: SessionCall,
+  { content, category }: Pick<z.infer<typeof inSession>, 'content' | 'category'>,
+): Promise<void> {
   const { user, chat, sandboxId: sandbox } = session;
   const approval = await approvals.ask(
     {
       ...{ user, chat, sandbox, waitMs },
       kind: 'tool',
-      title: 'Remember this for all chats',
-      detail: content.slice(0, 20_000),
+      title: `Remember this for all chats (${category.slice(0, 100)})`,
+      detail: content,
       choices: ['allow-once', 'deny'],
     },
     { signal },

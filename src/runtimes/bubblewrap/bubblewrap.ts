@@ -87,6 +87,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           wordsFile: room.words,
           joinCgroups: made?.folders ?? [],
           openFiles: spec.limits.openFiles ?? undefined,
+          hasNoCore: true,
           pidFromInfo: true,
           inheritFiles: filter === undefined ? [] : [filterFile],
         });
