@@ -33,7 +33,7 @@ export function ApprovalList({ approvals }: { readonly approvals: readonly Appro
 function Decide({ approval: { id, kind, choices, answers } }: { readonly approval: Approval }) {
   const decide = (decision: ApprovalDecision, answer?: string) =>
     client.approvals.decide(id, { decision, ...(answer !== undefined && { answer }) });
-  const said = kind === 'question' ? choices.filter((choice) => choice === 'deny') : choices;
+  const offered = kind === 'question' ? choices.filter((choice) => choice === 'deny') : choices;
   return (
     <div className="mt-2 flex flex-col gap-2">
       {kind === 'question' && (
@@ -51,7 +51,7 @@ function Decide({ approval: { id, kind, choices, answers } }: { readonly approva
         </>
       )}
       <div className="flex flex-wrap gap-2">
-        {said.map((choice) => (
+        {offered.map((choice) => (
           <ActionButton key={choice} kind={choice === 'deny' ? 'button-bad' : ''} act={() => decide(choice)}>
             {text.approvals.choices[choice]}
           </ActionButton>

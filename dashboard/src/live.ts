@@ -24,7 +24,7 @@ const usageEveryMs = 2000;
 const firstWaitMs = 300;
 const longestWaitMs = 5000;
 
-type Listener = (event: HostEvent | 'anew') => void;
+type Listener = (event: HostEvent | 'reset') => void;
 
 class LiveConnection {
   #shown: Live = { state: 'connecting', events: [], usage: new Map() };
@@ -49,7 +49,7 @@ class LiveConnection {
     const from = this.#seq === undefined ? 'last=200' : `after=${this.#seq}`;
     const socket = connect(`/api/v1/events?${from}&usage_ms=${usageEveryMs}`);
     this.#socket = socket;
-    socket.addEventListener('message', ({ data }) => this.#hear(data));
+    socket.addEventListener('message', ({ data }) => this.#receive(data));
     socket.addEventListener('close', () => {
       if (this.#socket !== socket) return;
       this.#socket = undefined;
@@ -76,32 +76,32 @@ class LiveConnection {
     return () => this.#viewers.delete(viewer);
   };
 
-  #hear(data: unknown): void {
+  #receive(data: unknown): void {
     if (typeof data !== 'string') return;
-    const said: { readonly type: string; readonly seq?: number } = JSON.parse(data);
-    if (said.type === 'ready') {
+    const message: { readonly type: string; readonly seq?: number } = JSON.parse(data);
+    if (message.type === 'ready') {
       const isAgain = this.#seq !== undefined;
-      this.#seq ??= said.seq;
+      this.#seq ??= message.seq;
       this.#waitMs = firstWaitMs;
       this.#show({ state: 'live' });
-      if (isAgain) this.#tell('anew');
-    } else if (said.type === 'usage') {
-      const { chat, ...usage } = fromWire(said) as unknown as Usage & { readonly chat: string };
+      if (isAgain) this.#notify('reset');
+    } else if (message.type === 'usage') {
+      const { chat, ...usage } = fromWire(message) as unknown as Usage & { readonly chat: string };
       const before = this.#usage.get(chat) ?? [];
       this.#usage.set(chat, [...before, usage].slice(-keptUsage));
       this.#show({ usage: this.#usage });
-    } else if (said.type === 'gap') {
-      this.#seq = said.seq;
-      this.#tell('anew');
-    } else if (said.seq !== undefined) {
-      this.#seq = said.seq;
-      const event = fromWire(said) as unknown as HostEvent;
+    } else if (message.type === 'gap') {
+      this.#seq = message.seq;
+      this.#notify('reset');
+    } else if (message.seq !== undefined) {
+      this.#seq = message.seq;
+      const event = fromWire(message) as unknown as HostEvent;
       this.#show({ events: [event, ...this.#next.events].slice(0, keptEvents) });
-      this.#tell(event);
+      this.#notify(event);
     }
   }
 
-  #tell(event: HostEvent | 'anew'): void {
+  #notify(event: HostEvent | 'reset'): void {
     for (const listener of this.#listeners) listener(event);
   }
 

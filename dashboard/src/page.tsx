@@ -100,7 +100,7 @@ function PageOf({ route: [page = 'home', ...rest] }: { readonly route: readonly 
   );
 }
 
-/** Said only when something is wrong, so that it is noticed. */
+/** ChatItem only when something is wrong, so that it is noticed. */
 function LiveNotice() {
   const { state } = useLive();
   return (
@@ -132,7 +132,7 @@ function useLiveQueries(): void {
       if (old.size > 0) due = setTimeout(askAgain, askEveryMs);
     };
     const leave = live.listen((event) => {
-      if (event === 'anew') void queries.invalidateQueries();
+      if (event === 'reset') void queries.invalidateQueries();
       else for (const queryKey of keysToAskAgain(event)) old.set(queryKey.join('\n'), queryKey);
       if (old.size > 0) due ??= setTimeout(askAgain, askEveryMs);
     });

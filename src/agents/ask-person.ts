@@ -47,10 +47,10 @@ export async function askPerson(
   const open = approvals
     .list(user, { chat })
     .findLast((each) => each.kind === 'tool' && each.detail === detail);
-  const told = turns.ofTurn(row);
+  const past = turns.ofTurn(row);
   if (
     open !== undefined &&
-    !told.some((event) => event.type === 'permission-request' && event.id === open.id)
+    !past.some((event) => event.type === 'permission-request' && event.id === open.id)
   )
     events.push([{ type: 'permission-request', id: open.id, tool, input }]);
   const decided = await deciding.catch((error) => {

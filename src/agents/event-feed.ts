@@ -26,7 +26,7 @@ export class EventFeed {
   }
 
   /** Wakes the readers of a conversation. */
-  tell(conversation: number): void {
+  notify(conversation: number): void {
     this.#news.emit(String(conversation));
   }
 

@@ -261,14 +261,14 @@ class HostedAgents implements Agents {
       const { signal } = this.#ending;
       const sandbox = await driver.open(this.#options.sandboxes.of(user), chat, signal, conversation.model);
       const row = this.#turns.resumeTurn(turn);
-      this.#feed.tell(conversation.id);
+      this.#feed.notify(conversation.id);
       this.#running.launch({ driver, conversation, row, sandbox });
     } catch (error) {
       if (this.#ending.signal.aborted) return;
       const { code, message, hint } =
         error instanceof GeodeError ? error : new GeodeError('internal', String(error), { cause: error });
       this.#turns.endTurn(turn, [{ type: 'error', code, message, hint }], this.#options.keepEvents);
-      this.#feed.tell(conversation.id);
+      this.#feed.notify(conversation.id);
     }
   }
 
@@ -306,7 +306,7 @@ class HostedAgents implements Agents {
     const driver = this.#driver(conversation.driver);
     await driver.stop?.(this.#conversations.state(conversation.id), this.#options.sandboxes.of(user), chat);
     this.#conversations.remove(conversation.id);
-    this.#feed.tell(conversation.id);
+    this.#feed.notify(conversation.id);
     return true;
   }
 

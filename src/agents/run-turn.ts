@@ -19,7 +19,7 @@ export interface TurnParts {
   readonly secrets: readonly string[];
   readonly keepEvents: number;
   /** Wakes the readers of the conversation. */
-  readonly tellReaders: () => void;
+  readonly notifyReaders: () => void;
 }
 
 export interface TurnToRun {
@@ -39,11 +39,11 @@ const ownFolder = '.geode';
  * host ends first, and the turn stays open for the next one.
  */
 export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentHappening | undefined> {
-  const { turns, log, keepEvents, tellReaders } = parts;
+  const { turns, log, keepEvents, notifyReaders } = parts;
   const { row, conversation, sandbox, signal } = turn;
   const events = new TurnEvents((happenings, state) => {
     turns.keep(row, happenings, state);
-    tellReaders();
+    notifyReaders();
   }, parts.secrets);
   try {
     const last = await lastOf(parts, turn, events);
@@ -52,7 +52,7 @@ export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentH
     const changes = await changesOf(sandbox, row, log);
     const facts = { ...last, ...(last.type === 'result' && sumOf([...turns.ofTurn(row), ...rest], row)) };
     turns.endTurn(row, [...rest, ...changes, cleaned(facts, parts.secrets)], keepEvents, state);
-    tellReaders();
+    notifyReaders();
     return facts;
   } catch (error) {
     // The ledger cannot be written to: the next host finds the turn open.

@@ -81,7 +81,7 @@ export class RunningTurns {
       .finally(() => {
         clearTimeout(timer);
         this.#running.delete(key);
-        this.#feed.tell(place.conversation.id);
+        this.#feed.notify(place.conversation.id);
       });
     const { driver, conversation, row } = place;
     const turn = { id: row.id, conversation: conversation.id, listens: driver.listens === true };
@@ -111,15 +111,15 @@ export class RunningTurns {
       ...{ approvals, keepEvents, allow, secrets, log: this.#log },
       conversations: this.#conversations,
       turns: this.#turns,
-      tellReaders: () => this.#feed.tell(conversation.id),
+      notifyReaders: () => this.#feed.notify(conversation.id),
     };
-    events.tell(user, { type: 'turn-start', chat, turn: row.id, driver: driver.name });
-    this.#feed.tell(conversation.id);
+    events.emit(user, { type: 'turn-start', chat, turn: row.id, driver: driver.name });
+    this.#feed.notify(conversation.id);
     await this.#thinking(conversation, Date.now() + turnTimeoutMs);
     const last = await runTurn(parts, { ...place, signal });
     if (last === undefined) return;
     const outcome = last.type === 'result' ? last.outcome : 'error';
-    events.tell(user, { type: 'turn-end', chat, turn: row.id, driver: driver.name, outcome });
+    events.emit(user, { type: 'turn-end', chat, turn: row.id, driver: driver.name, outcome });
     await this.#thinking(conversation, 0);
   }
 

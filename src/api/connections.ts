@@ -13,14 +13,14 @@ export interface ConnectionLimits {
   /** Maximum connections of one key. */
   readonly ofKey: number;
   /** That belong to nobody, and of these from one address. */
-  readonly ofNobody: number;
+  readonly anonymous: number;
   readonly ofAddress: number;
 }
 
 /** A quarter for one key and a quarter for those without one leave half of them for others. */
 export function shareOf(most: number): ConnectionLimits {
   const quarter = Math.max(1, Math.floor(most / 4));
-  return { most, ofKey: quarter, ofNobody: quarter, ofAddress: Math.max(1, Math.floor(quarter / 2)) };
+  return { most, ofKey: quarter, anonymous: quarter, ofAddress: Math.max(1, Math.floor(quarter / 2)) };
 }
 
 interface Connection {
@@ -48,7 +48,7 @@ export class Connections {
   constructor(server: Server, limits: ConnectionLimits) {
     this.#limits = limits;
     // Accept connections above the limit too, so that older ones can be closed for them.
-    server.maxConnections = limits.most + limits.ofNobody;
+    server.maxConnections = limits.most + limits.anonymous;
     server.on('connection', (socket: Socket) => this.#add(socket));
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       const connection = connections.get(socket);
@@ -89,11 +89,11 @@ export class Connections {
     connections.set(socket, connection);
     this.#open.add(connection);
     socket.once('close', () => this.#open.delete(connection));
-    const { most, ofNobody, ofAddress } = this.#limits;
-    const nobodys = this.#of(({ key }) => key === undefined);
-    const here = nobodys.filter((each) => each.address === address);
+    const { most, anonymous, ofAddress } = this.#limits;
+    const anonymousOnes = this.#of(({ key }) => key === undefined);
+    const here = anonymousOnes.filter((each) => each.address === address);
     if (here.length > ofAddress) this.#endOne(here);
-    else if (nobodys.length > ofNobody) this.#endOne(nobodys);
+    else if (anonymousOnes.length > anonymous) this.#endOne(anonymousOnes);
     else if (this.#open.size > most) this.#endOne(this.#largestShare());
   }
 

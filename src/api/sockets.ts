@@ -25,8 +25,8 @@ export function talkIn(conversation: Conversation, { socket }: Operation) {
   return {
     signal: conversation.signal,
     async first() {
-      const said = first && (await conversation.first(zodOf(first)));
-      return said && fromWire(said, freeNames(first));
+      const message = first && (await conversation.first(zodOf(first)));
+      return message && fromWire(message, freeNames(first));
     },
     async *received() {
       for await (const message of conversation.messages()) {

@@ -15,7 +15,7 @@ export function signalOf(context: Context<ApiEnv>): AbortSignal {
   return AbortSignal.any([context.req.raw.signal, context.var.stopping]);
 }
 
-interface Told {
+interface StreamEvent {
   readonly event: unknown;
   /** Where a caller that reconnects goes on: it sends it back as `Last-Event-ID`. */
   readonly next?: number | undefined;
@@ -30,11 +30,11 @@ export function sendEvents(
   context: Context<ApiEnv>,
   status: number,
   source: AsyncIterable<object>,
-  toldOf: (item: object) => Told,
+  eventOf: (item: object) => StreamEvent,
 ): Response {
   context.status(status === 201 ? 201 : 200);
   return streamSSE(context, async (stream) => {
-    const send = ({ event, next }: Told) =>
+    const send = ({ event, next }: StreamEvent) =>
       stream.writeSSE({
         event: typeOf(event),
         data: JSON.stringify(event),
@@ -42,7 +42,7 @@ export function sendEvents(
       });
     const beat = setInterval(() => void stream.write(': alive\n\n'), beatMs);
     try {
-      for await (const item of untilAborted(source, context.req.raw.signal)) await send(toldOf(item));
+      for await (const item of untilAborted(source, context.req.raw.signal)) await send(eventOf(item));
     } catch (thrown) {
       const error = errorOf(thrown, context);
       context.var.log[error.status >= 500 ? 'error' : 'info']({ err: error }, 'stream ended');

@@ -44,7 +44,7 @@ export const approvalChapter: Chapter = {
 const keepMs = 180 * 24 * 3_600_000;
 const mostKept = 20_000;
 /** A decision that nobody heard counts for the next asker that long. */
-const unheardMs = 3_600_000;
+const unreadMs = 3_600_000;
 
 /** Approvals in the ledger. */
 export class ApprovalTable {
@@ -110,7 +110,7 @@ export class ApprovalTable {
       (sql) => sql.get`SELECT * FROM approvals
         WHERE user = ${user} AND kind = ${kind} AND key = ${key} AND sandbox IS ${of} AND (
           (state = 'open' AND expires_at > ${now})
-          OR (state = 'decided' AND heard = 0 AND decided_at > ${now - unheardMs}))
+          OR (state = 'decided' AND heard = 0 AND decided_at > ${now - unreadMs}))
         ORDER BY asked_at DESC, rowid DESC LIMIT 1`,
     );
     return row === undefined ? undefined : approvalOf(row);

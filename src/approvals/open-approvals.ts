@@ -32,7 +32,7 @@ export interface ApprovalsOptions {
 export interface OpenedApprovals extends Approvals, Disposable {}
 
 interface Waiter {
-  readonly tell: (approval: Approval) => void;
+  readonly resolve: (approval: Approval) => void;
   readonly fail: (error: GeodeError) => void;
 }
 
@@ -43,14 +43,18 @@ export function openApprovals({ ledger, events, log = noLog }: ApprovalsOptions)
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  const finish = (id: string, state: Exclude<ApprovalState, 'open'>, said: Partial<DecideApproval> = {}) => {
-    const ended = table.end(id, state, said, Date.now());
+  const finish = (
+    id: string,
+    state: Exclude<ApprovalState, 'open'>,
+    answer: Partial<DecideApproval> = {},
+  ) => {
+    const ended = table.end(id, state, answer, Date.now());
     if (ended === undefined) return undefined;
     const waiters = waiting.get(id);
     waiting.delete(id);
     if (waiters !== undefined && waiters.size > 0) table.markHeard(id);
     const { user, sandbox, chat, kind, decision } = ended;
-    events.tell(user, {
+    events.emit(user, {
       type: 'approval-decided',
       approval: id,
       sandbox,
@@ -59,7 +63,7 @@ export function openApprovals({ ledger, events, log = noLog }: ApprovalsOptions)
       state,
       decision: decision ?? 'deny',
     });
-    for (const waiter of waiters ?? []) waiter.tell(ended);
+    for (const waiter of waiters ?? []) waiter.resolve(ended);
     return ended;
   };
   const expire = () => {
@@ -80,7 +84,7 @@ export function openApprovals({ ledger, events, log = noLog }: ApprovalsOptions)
     const { promise, resolve, reject } = Promise.withResolvers<Approval>();
     const waiters = waiting.get(approval.id) ?? new Set<Waiter>();
     waiting.set(approval.id, waiters);
-    const waiter: Waiter = { tell: resolve, fail: reject };
+    const waiter: Waiter = { resolve, fail: reject };
     waiters.add(waiter);
     const leave = () => {
       waiters.delete(waiter);
@@ -113,22 +117,22 @@ export function openApprovals({ ledger, events, log = noLog }: ApprovalsOptions)
       const made = table.add(randomBytes(8).toString('hex'), asked, now);
       const { id, user, sandbox, chat, kind } = made;
       const decision = wait(made, asked, { signal });
-      events.tell(user, { type: 'approval-asked', approval: id, sandbox, chat, kind });
+      events.emit(user, { type: 'approval-asked', approval: id, sandbox, chat, kind });
       expire();
       return await decision;
     },
     list: (user, options = {}) => table.list(user, options),
     get: (user, id) => table.get(user, id) ?? missing(id),
-    decide(user, id, said) {
+    decide(user, id, answer) {
       expire();
       const { choices } = table.get(user, id) ?? missing(id);
-      if (!choices.includes(said.decision)) {
+      if (!choices.includes(answer.decision)) {
         throw new GeodeError(
           'invalid_input',
-          `${said.decision} is not a choice here: say ${choices.join(', ')}.`,
+          `${answer.decision} is not a choice here: say ${choices.join(', ')}.`,
         );
       }
-      return finish(id, 'decided', said) ?? refuseSecond(table.get(user, id) ?? missing(id));
+      return finish(id, 'decided', answer) ?? refuseSecond(table.get(user, id) ?? missing(id));
     },
     withdraw(sandbox) {
       try {

@@ -4,8 +4,8 @@ import type { EventSink } from '../seams/events.ts';
 /** Passes events on, and withdraws the open approvals of a sandbox when it is removed. */
 export function withdrawWithSandbox(events: EventSink, approvals: Pick<Approvals, 'withdraw'>): EventSink {
   return {
-    tell(user, happening) {
-      events.tell(user, happening);
+    emit(user, happening) {
+      events.emit(user, happening);
       if (happening.type === 'sandbox-remove') approvals.withdraw(happening.sandbox);
     },
   };

@@ -1,5 +1,5 @@
 import type { Ledger } from '../ledger/ledger.ts';
-import type { ChatAuditRecord, ChatDeed } from '../seams/chat.ts';
+import type { ChatAction, ChatAuditRecord } from '../seams/chat.ts';
 
 type Sql = Parameters<Parameters<Ledger['write']>[0]>[0];
 
@@ -22,7 +22,7 @@ export class ChatAudit {
       .map(({ at, by, deed, detail }) => ({
         at: Number(at),
         by: String(by),
-        deed: String(deed) as ChatDeed,
+        deed: String(deed) as ChatAction,
         detail: JSON.parse(String(detail)) as ChatAuditRecord['detail'],
       }));
   }

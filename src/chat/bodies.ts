@@ -48,8 +48,8 @@ export function replyBody({ body }: Pick<BusReply, 'body'>): ReplyBody {
 /** The text for the agent: names the sender in a group, and marks forwarded and quoted text. */
 export function textFor({ text, sender, isGroup, isForwarded, quoted }: MessageBody): string {
   const quote = quoted === null ? '' : `In answer to ${quoted.by}:\n${quotedLines(quoted.text)}\n\n`;
-  const said = `${isForwarded ? 'Forwarded:\n' : ''}${text}`;
-  return `${isGroup ? `[${sender.name}] ` : ''}${quote}${said}`;
+  const own = `${isForwarded ? 'Forwarded:\n' : ''}${text}`;
+  return `${isGroup ? `[${sender.name}] ` : ''}${quote}${own}`;
 }
 
 const longestQuote = 4_000;

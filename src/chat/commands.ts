@@ -2,10 +2,21 @@
 import type { UserAgents } from '../seams/agent.ts';
 import type { Bus } from '../seams/bus.ts';
 import type { UserSandboxes } from '../seams/persistent.ts';
-import type { Asks } from './asks.ts';
+import type { ApprovalPrompts } from './approval-prompts.ts';
 import type { MessageBody } from './bodies.ts';
 import type { ChatTable, DuringTurn, KnownChat } from './chat-table.ts';
-import { beginAnew, file, model, schedule, share, status, steer, stop, undo, unschedule } from './deeds.ts';
+import {
+  file,
+  model,
+  newConversation,
+  schedule,
+  share,
+  status,
+  steer,
+  stop,
+  undo,
+  unschedule,
+} from './command-actions.ts';
 import type { Pairings } from './pairings.ts';
 import type { Schedules } from './schedules.ts';
 import { sendAgain } from './undelivered.ts';
@@ -20,7 +31,7 @@ export interface CommandScene {
   readonly sandboxes: UserSandboxes;
   readonly bus: Bus;
   readonly chats: ChatTable;
-  readonly asks: Asks;
+  readonly approvalPrompts: ApprovalPrompts;
   readonly pairings: Pairings;
   readonly schedules: Schedules;
   /** Today's spending and the budget, as text. */
@@ -70,13 +81,13 @@ const commands: Readonly<Record<string, Command>> = {
     usage: '/approve CODE [session|always]',
     help: 'let the agent do what it asked for: once, in this session, or from now on',
     lane: 'control',
-    run: (scene) => scene.asks.answer(scene, 'allow-once'),
+    run: (scene) => scene.approvalPrompts.answer(scene, 'allow-once'),
   },
   deny: {
     usage: '/deny CODE',
     help: 'keep the agent from it',
     lane: 'control',
-    run: (scene) => scene.asks.answer(scene, 'deny'),
+    run: (scene) => scene.approvalPrompts.answer(scene, 'deny'),
   },
   pair: {
     usage: '/pair [CODE [USER]]',
@@ -102,7 +113,12 @@ const commands: Readonly<Record<string, Command>> = {
     lane: 'control',
     run: sendAgain,
   },
-  new: { usage: '/new', help: 'begin a new conversation; the files stay', lane: 'chat', run: beginAnew },
+  new: {
+    usage: '/new',
+    help: 'begin a new conversation; the files stay',
+    lane: 'chat',
+    run: newConversation,
+  },
   undo: { usage: '/undo', help: 'take back the last change of the files', lane: 'chat', run: undo },
   model: {
     usage: '/model [SERVICE/MODEL]',

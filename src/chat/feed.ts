@@ -18,7 +18,7 @@ export class Feed {
   }
 
   /** For those who listen in this moment. */
-  tell(lane: string, event: ChatEvent): void {
+  notify(lane: string, event: ChatEvent): void {
     this.#live.emit(lane, event);
   }
 

@@ -11,7 +11,7 @@ import type { Channel } from '../seams/channel.ts';
 import type { Chats } from '../seams/chat.ts';
 import type { Events } from '../seams/events.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
-import { Asks } from './asks.ts';
+import { ApprovalPrompts } from './approval-prompts.ts';
 import { ChatAudit } from './audit.ts';
 import { LedgerBus } from './bus/ledger-bus.ts';
 import { busChapter } from './bus/tables.ts';
@@ -78,14 +78,16 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const longestText = (name: string) => channels.get(name)?.longestText ?? Number.MAX_SAFE_INTEGER;
   const canEdit = (name: string, address: string) =>
     (channels.get(name)?.editEveryMs(address) ?? null) !== null;
-  const asks = opened.use(new Asks({ ledger, bus, chats, approvals, events, log, longestText, canEdit }));
+  const approvalPrompts = opened.use(
+    new ApprovalPrompts({ ledger, bus, chats, approvals, events, log, longestText, canEdit }),
+  );
   const pairings = new Pairings({ senders, chats, bus, events });
   const parts: ChatParts = {
     bus,
     chats,
     senders,
     pairings,
-    asks,
+    approvalPrompts,
     schedules: opened.use(new Schedules({ ledger, bus, events, log, zone: options.timeZone })),
     agents,
     sandboxes,
@@ -104,7 +106,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const scene = {
     parts,
     channel: (name: string) => channels.get(name),
-    tell: feed.tell.bind(feed),
+    emit: feed.notify.bind(feed),
   };
   // Messages of a channel that is not open here wait for a host that has it.
   const lanes = [...channels.keys()].flatMap((name) => [laneOf(name, ''), controlLane(laneOf(name, ''))]);

@@ -17,7 +17,7 @@ interface PairingParts {
 }
 
 /** Maximum open requests of strangers that are announced at once; further ones appear only in the list. */
-const mostTold = 5;
+const mostAnnounced = 5;
 /** Older words of a stranger are forgotten. */
 const keptMs = 24 * 3_600_000;
 
@@ -42,22 +42,22 @@ export class Pairings {
     const lane = laneOf(channel, address);
     const { sender } = paired;
     const text = 'You are let in. What you wrote before is answered now; /help says what else there is.';
-    await bus.say(newReply({ channel, address, lane }, `paired:${lane}:${paired.pairedAt}`, { text }));
+    await bus.storeReply(newReply({ channel, address, lane }, `paired:${lane}:${paired.pairedAt}`, { text }));
     await answerKept({ bus }, lane, { sender, user, since: paired.pairedAt - keptMs });
-    events.tell(user, { type: 'sender-paired', channel, sender: paired.sender });
+    events.emit(user, { type: 'sender-paired', channel, sender: paired.sender });
     return paired;
   }
 
   /** Once for each code and chat, however often it is called. */
-  async tellOwner(pairing: Pairing): Promise<void> {
+  async notifyOwner(pairing: Pairing): Promise<void> {
     const { senders, chats, bus } = this.#parts;
-    if (senders.pairings().length > mostTold) return;
+    if (senders.pairings().length > mostAnnounced) return;
     const { code } = pairing;
     const text = `${personOf(pairing)} asks to be let in, with the code \`${code}\`. \`/pair ${code} USER\` lets them in as another user.`;
     const buttons = [{ label: 'Let in', value: `/pair ${code}` }];
     for (const chat of chats.ofUser(localUser))
       if (!chat.isGroup && chat.channel !== webChannel)
-        await bus.say(newReply(chat, `pairing:${code}:${chat.lane}`, { text, buttons }));
+        await bus.storeReply(newReply(chat, `pairing:${code}:${chat.lane}`, { text, buttons }));
   }
 
   /** `/pair`. A person paired without a user name becomes a new user. */

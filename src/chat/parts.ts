@@ -3,7 +3,7 @@ import type { Agents } from '../seams/agent.ts';
 import type { Bus } from '../seams/bus.ts';
 import type { EventSink } from '../seams/events.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
-import type { Asks } from './asks.ts';
+import type { ApprovalPrompts } from './approval-prompts.ts';
 import type { ChatTable, DuringTurn } from './chat-table.ts';
 import type { Pairings } from './pairings.ts';
 import type { Schedules } from './schedules.ts';
@@ -15,7 +15,7 @@ export interface ChatParts {
   readonly chats: ChatTable;
   readonly senders: Senders;
   readonly pairings: Pairings;
-  readonly asks: Asks;
+  readonly approvalPrompts: ApprovalPrompts;
   readonly schedules: Schedules;
   readonly agents: Agents;
   readonly sandboxes: Sandboxes;

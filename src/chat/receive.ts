@@ -35,7 +35,7 @@ export async function receive(reception: Reception, incoming: Incoming): Promise
   const lane = laneOf(channel, address);
   const target = { channel, lane, address };
   const once = (kind: string, ms: number, text: string) =>
-    bus.say(newReply(target, `${kind}:${lane}:${sender.id}:${Math.floor(Date.now() / ms)}`, { text }));
+    bus.storeReply(newReply(target, `${kind}:${lane}:${sender.id}:${Math.floor(Date.now() / ms)}`, { text }));
   const waitMs = rate.take(`${channel}:${sender.id}`);
   if (waitMs > 0) {
     const seconds = Math.ceil(waitMs / 1000);
@@ -45,7 +45,7 @@ export async function receive(reception: Reception, incoming: Incoming): Promise
   }
   if (incoming.text.length > longestMessage) {
     const text = `That message is longer than ${longestMessage} characters and was not taken. Send it as a file.`;
-    await bus.say(newReply(target, `long:${lane}:${incoming.id}`, { text }));
+    await bus.storeReply(newReply(target, `long:${lane}:${incoming.id}`, { text }));
     return;
   }
   const user = senders.userOf(channel, sender.id);
@@ -56,7 +56,7 @@ export async function receive(reception: Reception, incoming: Incoming): Promise
   }
   if (await bus.isUnsent(channel, lane)) await bus.hurry(channel, lane);
   const stored = await store(reception, incoming, user ?? `${channel}:${sender.id}`);
-  if (stored?.isNew && user !== undefined) await tellPlace(reception, stored.id, target);
+  if (stored?.isNew && user !== undefined) await notePlace(reception, stored.id, target);
 }
 
 type Stored = { readonly id: number; readonly isNew: boolean };
@@ -140,7 +140,7 @@ export function putMessage(
 }
 
 /** Sent once for all messages that arrive while the chat is busy. */
-async function tellPlace(
+async function notePlace(
   { bus, concurrency, during }: Reception,
   id: number,
   target: Parameters<typeof newReply>[0],
@@ -152,7 +152,7 @@ async function tellPlace(
       ? 'Noted. The agent hears it as it works; /stop ends the run.'
       : placeText(place, concurrency);
   const key = `place:${target.lane}:${Math.floor(Date.now() / noticeMs)}`;
-  if (text !== undefined) await bus.say(newReply(target, key, { text }));
+  if (text !== undefined) await bus.storeReply(newReply(target, key, { text }));
 }
 
 /** Undefined when the message need not wait. */

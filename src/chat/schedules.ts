@@ -81,7 +81,7 @@ export class Schedules implements Disposable {
         detail: { schedule: id, user, chat: name, when },
       });
     });
-    this.#options.events.tell(user, { type: 'schedule-add', schedule: id, chat: name });
+    this.#options.events.emit(user, { type: 'schedule-add', schedule: id, chat: name });
     return { id, chat: chat.name, when, text, catchUp, next };
   }
 
@@ -117,7 +117,7 @@ export class Schedules implements Disposable {
         detail: { schedule: id, user, chat },
       });
     });
-    this.#options.events.tell(user, { type: 'schedule-remove', schedule: id, chat });
+    this.#options.events.emit(user, { type: 'schedule-remove', schedule: id, chat });
     return true;
   }
 
@@ -172,7 +172,7 @@ export class Schedules implements Disposable {
       });
       return true;
     });
-    if (isFirst) events.tell(user, { type: 'schedule-run', schedule: id, chat, isSkipped });
+    if (isFirst) events.emit(user, { type: 'schedule-run', schedule: id, chat, isSkipped });
   }
 }
 

@@ -25,7 +25,7 @@ export async function forStranger(
     return { state: 'done', replies: [newReply(target, key, { text, ...more })] };
   }
   const pairing = parts.senders.codeFor({ channel, address, sender });
-  await parts.pairings.tellOwner(pairing);
+  await parts.pairings.notifyOwner(pairing);
   const minutes = Math.max(1, Math.round((pairing.expiresAt - Date.now()) / 60_000));
   const text = [
     `I do not know you yet. Your code is \`${pairing.code}\`, for ${minutes} minutes.`,

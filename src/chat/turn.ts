@@ -3,19 +3,19 @@ import type { AgentEvent, Attachment } from '../seams/agent.ts';
 import type { Claim } from '../seams/bus.ts';
 import type { Channel } from '../seams/channel.ts';
 import type { ChatEvent } from '../seams/chat.ts';
+import { addWhileRunning } from './add-to-turn.ts';
 import { type MessageBody, newReply, textFor } from './bodies.ts';
 import type { KnownChat } from './chat-table.ts';
 import { Draft } from './draft.ts';
 import type { ChatParts } from './parts.ts';
 import { splitText } from './split-text.ts';
-import { steerMeanwhile } from './steering.ts';
 
 export interface TurnScene {
   readonly parts: ChatParts;
   readonly chat: KnownChat;
   readonly body: MessageBody;
   readonly channel: Channel;
-  readonly tell: (event: ChatEvent) => void;
+  readonly emit: (event: ChatEvent) => void;
 }
 
 /** Failures that are retried; others are reported at once. */
@@ -38,9 +38,9 @@ const busyPauseMs = 1_000;
  * a crash begins no second turn. Every way out of here ends the message with a reply, or gives it back.
  */
 export async function answerMessage(scene: TurnScene, claim: Claim, signal: AbortSignal): Promise<void> {
-  const { parts, chat, channel, tell } = scene;
+  const { parts, chat, channel, emit } = scene;
   const { message } = claim;
-  if (parts.agents.of(chat.user).steered(chat.name, message.key)) return endHeard(scene, claim);
+  if (parts.agents.of(chat.user).steered(chat.name, message.key)) return endAdded(scene, claim);
   parts.checkBudget(chat.user);
   const draft = new Draft({
     channel,
@@ -49,14 +49,14 @@ export async function answerMessage(scene: TurnScene, claim: Claim, signal: Abor
     keep: (platformId) => parts.bus.keepDraft(claim, platformId),
     mustWait: () => parts.bus.isUnsent(chat.channel, chat.lane),
   });
-  tell({ type: 'turn-start', message: message.id });
+  emit({ type: 'turn-start', message: message.id });
   const typing = keepTyping(channel, chat.address);
-  const steering = steerMeanwhile(scene, signal);
+  const steering = addWhileRunning(scene, signal);
   let last: AgentEvent | undefined;
   try {
     last = await follow(scene, claim, draft, signal, message.key);
     if (isEnded(last) && !signal.aborted) {
-      if (await tellRetry(scene, claim, last)) return;
+      if (await retryOnce(scene, claim, last)) return;
       last = await follow(scene, claim, draft, signal, `${message.key} again`);
     }
   } catch (error) {
@@ -82,20 +82,20 @@ function isEnded(event: AgentEvent | undefined): event is Extract<AgentEvent, { 
  * Gives the message back for one more try, and says so in the chat. False when that was said before: now is that try.
  * The chat itself remembers which it is, so that a host that is killed in between changes nothing.
  */
-async function tellRetry(
+async function retryOnce(
   { parts, chat }: TurnScene,
   claim: Claim,
   { message: reason }: Extract<AgentEvent, { type: 'error' }>,
 ): Promise<boolean> {
   const text = `${reason} Your message is kept and tried once more.`;
-  if (!(await parts.bus.say(newReply(chat, `again:${claim.message.id}`, { text })))) return false;
+  if (!(await parts.bus.storeReply(newReply(chat, `again:${claim.message.id}`, { text })))) return false;
   await parts.bus.retry(claim, { due: Date.now() + busyPauseMs, reason });
   return true;
 }
 
 /** Until the turn's last event. */
 async function follow(
-  { parts, chat, body, channel, tell }: TurnScene,
+  { parts, chat, body, channel, emit }: TurnScene,
   { message }: Claim,
   draft: Draft,
   signal: AbortSignal,
@@ -120,20 +120,20 @@ async function follow(
     if (event.type === 'text') {
       text += event.text;
       draft.show(text);
-      tell({ type: 'text-delta', message: message.id, text: event.text });
+      emit({ type: 'text-delta', message: message.id, text: event.text });
     } else if (event.type === 'tool-call') {
       text = '';
-      tell({ type: 'tool-call', message: message.id, tool: event.tool });
+      emit({ type: 'tool-call', message: message.id, tool: event.tool });
     } else if (event.type === 'turn-resume' || event.type === 'answer-restart') {
       text = '';
-      tell({ type: 'turn-start', message: message.id });
+      emit({ type: 'turn-start', message: message.id });
     }
   }
   return undefined;
 }
 
 /** The turn before has heard it, and its answer is there. */
-async function endHeard({ parts, chat }: TurnScene, claim: Claim): Promise<void> {
+async function endAdded({ parts, chat }: TurnScene, claim: Claim): Promise<void> {
   const { id } = claim.message;
   const reply = newReply(chat, `answer:${id}:0`, {
     text: 'I took that into account above.',

@@ -13,7 +13,7 @@ import { answerMessage, failureText } from './turn.ts';
 export interface WorkScene {
   readonly parts: ChatParts;
   readonly channel: (name: string) => Channel | undefined;
-  readonly tell: (lane: string, event: ChatEvent) => void;
+  readonly emit: (lane: string, event: ChatEvent) => void;
 }
 
 /** A message that ended the host this often is not tried again. */
@@ -66,8 +66,8 @@ async function admitted(
     const channel = scene.channel(chat.channel);
     if (channel === undefined)
       throw new GeodeError('channel_failed', `The channel ${chat.channel} is not configured any more.`);
-    const tell = (event: ChatEvent) => scene.tell(chat.lane, event);
-    await answerMessage({ parts, chat, body, channel, tell }, claim, signal);
+    const emit = (event: ChatEvent) => scene.emit(chat.lane, event);
+    await answerMessage({ parts, chat, body, channel, emit }, claim, signal);
   }
 }
 
@@ -79,7 +79,7 @@ async function runOne(
   { sender }: MessageBody,
   signal: AbortSignal,
 ): Promise<void> {
-  const { bus, chats, asks, pairings, schedules, agents, sandboxes } = parts;
+  const { bus, chats, approvalPrompts, pairings, schedules, agents, sandboxes } = parts;
   const { text, file } = await runCommand(command, {
     chat,
     by: `${sender.channel}:${sender.id}`,
@@ -87,7 +87,7 @@ async function runOne(
     sandboxes: sandboxes.of(chat.user),
     bus,
     chats,
-    asks,
+    approvalPrompts,
     pairings,
     schedules,
     spending: parts.spending(chat.user),

@@ -8,11 +8,11 @@ import { userClient } from './user-client.ts';
 /** Says the same to every approval that the command line names, and shows each as it is kept. */
 export async function decideEach(
   context: CliContext,
-  said: Omit<DecideApproval, 'by' | 'byOperator'>,
+  decision: Omit<DecideApproval, 'by' | 'byOperator'>,
 ): Promise<void> {
   const client = userClient(context);
   for (const id of somePositionals(context, 'ID of an approval')) {
-    const approval = await client.approvals.decide(id, said, { signal: context.signal });
+    const approval = await client.approvals.decide(id, decision, { signal: context.signal });
     if (context.json) context.out(JSON.stringify(approval));
     else context.out(visible(`${approval.id}  ${approval.title}  ${outcomeOf(approval)}`));
   }

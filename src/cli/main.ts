@@ -2,10 +2,10 @@ import { styleText } from 'node:util';
 import { thisMachine } from '../machine/machine.ts';
 import { type CommandEntry, exitCodes } from './command.ts';
 import { commands } from './command-list.ts';
-import { watchForEnd } from './ending.ts';
+import { watchEndSignals } from './end-signal.ts';
 import { ownStreams } from './streams.ts';
 
-const ending = watchForEnd();
+const ending = watchEndSignals();
 // Until a command has said how it ended, it has failed.
 process.exitCode = exitCodes.failed;
 // Without `await`, which a file of CommonJS cannot have at its top: see scripts/build-cli.ts.

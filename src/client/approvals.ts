@@ -22,12 +22,12 @@ export function remoteApprovals(connection: Connection): RemoteApprovals {
     async *watch({ patienceMs, signal } = {}) {
       const following = { isLast: () => false, ...(patienceMs !== undefined && { patienceMs }), signal };
       const shown = new Set<string>();
-      for await (const event of followEvents<Told>(connection, '/api/v1/events', following)) {
+      for await (const event of followEvents<StreamedEvent>(connection, '/api/v1/events', following)) {
         // Subscribe before reading the list, so that no request in between is missed.
         const changed =
           event.type === 'ready' || event.type === 'gap'
             ? await calls.list({ limit: 1000, signal })
-            : isTold(event)
+            : isApprovalEvent(event)
               ? [await calls.get(event.approval, { signal })]
               : [];
         for (const approval of changed) {
@@ -40,11 +40,11 @@ export function remoteApprovals(connection: Connection): RemoteApprovals {
   };
 }
 
-interface Told {
+interface StreamedEvent {
   readonly type: string;
   readonly approval?: string;
 }
 
-function isTold(event: Told): event is Required<Told> {
+function isApprovalEvent(event: StreamedEvent): event is Required<StreamedEvent> {
   return event.type.startsWith('approval-') && event.approval !== undefined;
 }

@@ -89,13 +89,13 @@ export function callsOf(connection: Connection, name: keyof Contract): object {
 function callsFor(connection: Connection, name: string, entry: OperationEntry): [string, unknown][] {
   const { gives } = entry;
   const answered = (...given: unknown[]) => answerOf(connection, entry, given);
-  const told = (...given: unknown[]) => eventsOf(connection, entry, given);
+  const streamed = (...given: unknown[]) => eventsOf(connection, entry, given);
   if (gives === 'socket') return [];
-  if (gives === 'events' || gives === 'events-or-socket') return [[name, told]];
+  if (gives === 'events' || gives === 'events-or-socket') return [[name, streamed]];
   if (gives === 'json-or-events')
     return [
       [name, answered],
-      [`${name}Events`, told],
+      [`${name}Events`, streamed],
     ];
   return [[name, answered]];
 }

@@ -18,10 +18,10 @@ export async function askToLeave(path: string, { signal }: Cancel = {}): Promise
       method: 'POST',
       ...(signal && { signal }),
     });
-    const said: unknown = JSON.parse(await answer.text());
+    const body: unknown = JSON.parse(await answer.text());
     // It is on its way out already.
     if (answer.status === 503) return true;
-    return typeof said === 'object' && said !== null && 'leaves' in said && said.leaves === true;
+    return typeof body === 'object' && body !== null && 'leaves' in body && body.leaves === true;
   } catch {
     // Nobody is there any more, or it is just ending.
     return true;

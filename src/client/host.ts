@@ -80,15 +80,15 @@ export function remoteHost(connection: Connection): RemoteHost {
     },
     async *events({ signal, follow = true, patienceMs, ...query } = {}) {
       const path = '/api/v1/events';
-      type Told = Wire<HostEvent | EventGap> | { readonly type: 'ready' };
+      type StreamItem = Wire<HostEvent | EventGap> | { readonly type: 'ready' };
       const events = follow
-        ? followEvents<Told>(connection, path, {
+        ? followEvents<StreamItem>(connection, path, {
             query,
             isLast: () => false,
             ...(patienceMs !== undefined && { patienceMs }),
             signal,
           })
-        : streamEvents<Told>(connection, 'GET', path, { query: { ...query, follow }, signal });
+        : streamEvents<StreamItem>(connection, 'GET', path, { query: { ...query, follow }, signal });
       for await (const event of events) if (event.type !== 'ready') yield fromWire(event);
     },
   };

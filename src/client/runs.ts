@@ -234,12 +234,12 @@ function remoteContext(connection: Connection, wire: WireContext): RemoteContext
   };
 }
 
-type Told =
+type StreamedItem =
   | { readonly type: 'stdout' | 'stderr'; readonly text: string }
   | { readonly type: 'result'; readonly result: WireRich }
   | { readonly type: 'error'; readonly error: ContextError };
 
-function contextEvent(event: Told): ContextEvent {
+function contextEvent(event: StreamedItem): ContextEvent {
   return event.type === 'result' ? { type: 'result', result: richOf(event.result) } : event;
 }
 

@@ -40,7 +40,7 @@ export interface Opening extends Cancel {
   readonly onPull?: (event: PullEvent) => void;
 }
 
-export type Said = { readonly type: string } & Readonly<Record<string, unknown>>;
+export type ServerMessage = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /** Maximum bytes that may wait here before a writer is paused. */
 const mostAheadBytes = 1024 ** 2;
@@ -62,7 +62,7 @@ export async function openSocketProcess(
     await inbox.opened;
     if (stop?.aborted) throw cancelled(stop);
     if (first !== undefined) socket.send(JSON.stringify(first));
-    const { id, pid, offset, sandbox } = await expectSaid(inbox, 'process', onPull);
+    const { id, pid, offset, sandbox } = await expectMessage(inbox, 'process', onPull);
     const screen = wantsScreen ? await readScreen(inbox) : undefined;
     const from = screen?.offset ?? Number(offset);
     opening?.removeEventListener('abort', leave);
@@ -85,7 +85,7 @@ function handle(
   signal: AbortSignal | undefined,
 ): Omit<SocketProcess, 'screen' | 'sandbox'> {
   let denied: readonly Denial[] = [];
-  const say = async (message: object) => socket.send(JSON.stringify(message));
+  const send = async (message: object) => socket.send(JSON.stringify(message));
   return {
     id,
     pid,
@@ -96,10 +96,10 @@ function handle(
       socket.send(typeof bytes === 'string' ? new TextEncoder().encode(bytes) : new Uint8Array(bytes));
       while (socket.bufferedAmount > mostAheadBytes && !inbox.closed) await pause(drainMs, signal);
     },
-    closeStdin: () => say({ type: 'stdin-close' }),
-    signal: (name) => say({ type: 'signal', signal: name }),
-    kill: () => say({ type: 'signal', signal: 'SIGKILL', tree: true }),
-    resize: ({ columns, rows }) => say({ type: 'resize', columns, rows }),
+    closeStdin: () => send({ type: 'stdin-close' }),
+    signal: (name) => send({ type: 'signal', signal: name }),
+    kill: () => send({ type: 'signal', signal: 'SIGKILL', tree: true }),
+    resize: ({ columns, rows }) => send({ type: 'resize', columns, rows }),
     async *[Symbol.asyncIterator](): AsyncGenerator<ProcessEvent> {
       let offset = from;
       try {
@@ -120,7 +120,7 @@ function handle(
   };
 }
 
-function eventOf(message: Said | Uint8Array, offset: number): ProcessEvent {
+function eventOf(message: ServerMessage | Uint8Array, offset: number): ProcessEvent {
   if (message instanceof Uint8Array) {
     const type = message[0] === streamBytes.stderr ? 'stderr' : 'stdout';
     return { type, offset, bytes: message.subarray(1) };
@@ -131,7 +131,7 @@ function eventOf(message: Said | Uint8Array, offset: number): ProcessEvent {
   throw problemError(message) ?? new GeodeError('internal', `The server said ${message.type}`);
 }
 
-function exitFacts(message: Said): ExitFacts {
+function exitFacts(message: ServerMessage): ExitFacts {
   const { exitCode, signal, timedOut, oomKilled, durationMs } = fromWire(message) as Record<string, unknown>;
   return {
     exitCode: typeof exitCode === 'number' ? exitCode : null,
@@ -147,7 +147,7 @@ function deniedIn(denied: unknown): readonly Denial[] {
   return Array.isArray(denied) ? denied.map((each) => fromWire(each) as Denial) : [];
 }
 
-function pullIn({ image, received_bytes, total_bytes, status }: Said): PullEvent {
+function pullIn({ image, received_bytes, total_bytes, status }: ServerMessage): PullEvent {
   return {
     type: 'pull-progress',
     image: String(image),
@@ -157,20 +157,24 @@ function pullIn({ image, received_bytes, total_bytes, status }: Said): PullEvent
   };
 }
 
-async function expectSaid(inbox: Inbox, type: string, onPull = (_: PullEvent) => {}): Promise<Said> {
+async function expectMessage(
+  inbox: Inbox,
+  type: string,
+  onPull = (_: PullEvent) => {},
+): Promise<ServerMessage> {
   const message = await inbox.next();
   if (message === undefined) throw inbox.lost();
   if (!(message instanceof Uint8Array) && message.type === type) return message;
   if (!(message instanceof Uint8Array) && message.type === 'pull-progress') {
     onPull(pullIn(message));
-    return expectSaid(inbox, type, onPull);
+    return expectMessage(inbox, type, onPull);
   }
   const problem = message instanceof Uint8Array ? undefined : problemError(message);
   throw problem ?? new GeodeError('internal', `The server did not say ${type}`);
 }
 
 async function readScreen(inbox: Inbox): Promise<NonNullable<SocketProcess['screen']>> {
-  const { columns, rows, offset } = await expectSaid(inbox, 'screen');
+  const { columns, rows, offset } = await expectMessage(inbox, 'screen');
   const content = await inbox.next();
   if (!(content instanceof Uint8Array)) throw inbox.lost();
   const size = { columns: Number(columns), rows: Number(rows) };
@@ -188,7 +192,7 @@ export class Inbox {
   closed = false;
   readonly #socket: ClientSocket;
   #code = 0;
-  readonly #messages: (Said | Uint8Array)[] = [];
+  readonly #messages: (ServerMessage | Uint8Array)[] = [];
   #wake: () => void = () => {};
 
   constructor(socket: ClientSocket, name: string) {
@@ -218,7 +222,7 @@ export class Inbox {
   }
 
   /** Undefined when the connection has ended and everything is read. */
-  async next(): Promise<Said | Uint8Array | undefined> {
+  async next(): Promise<ServerMessage | Uint8Array | undefined> {
     while (this.#messages.length === 0 && !this.closed) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -237,7 +241,7 @@ export class Inbox {
   }
 }
 
-function messageOf(data: unknown): Said | Uint8Array {
+function messageOf(data: unknown): ServerMessage | Uint8Array {
   if (data instanceof Uint8Array) return data;
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   const parsed = typeof data === 'string' ? parseJson(data) : undefined;

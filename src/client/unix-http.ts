@@ -83,16 +83,16 @@ function answerOn(socket: Socket): Promise<UnixAnswer> {
       return;
     }
     const rest = received.subarray(end + endOfHead.length);
-    const said = parseHead(received.toString('latin1', 0, end));
-    if (said === undefined) {
+    const head = parseHead(received.toString('latin1', 0, end));
+    if (head === undefined) {
       socket.destroy(new Error('The answer is not HTTP'));
-    } else if (said.status >= 100 && said.status < 200 && said.status !== 101) {
+    } else if (head.status >= 100 && head.status < 200 && head.status !== 101) {
       received = Buffer.alloc(0);
       take(rest);
     } else {
       socket.pause();
       socket.off('data', take);
-      resolve(answerFrom(socket, said, rest));
+      resolve(answerFrom(socket, head, rest));
     }
   };
   socket.on('data', take);

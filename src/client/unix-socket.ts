@@ -115,11 +115,11 @@ class UnixSocket implements ClientSocket {
       const frame = frameIn(bytes);
       this.#waiting = [frame === undefined ? bytes : bytes.subarray(frame.size)];
       if (frame === undefined) return;
-      this.#hear(frame);
+      this.#receive(frame);
     }
   }
 
-  #hear({ kind, isLast, bytes }: Frame): void {
+  #receive({ kind, isLast, bytes }: Frame): void {
     if (kind === kinds.ping) this.#write(kinds.pong, bytes);
     else if (kind === kinds.close) {
       if (bytes.length >= 2) this.#code = bytes.readUInt16BE();
@@ -150,15 +150,15 @@ const maskBytes = 4;
 function frameIn(bytes: Buffer): Frame | undefined {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return undefined;
-  const said = second & 0x7f;
-  const start = said === lengths.short ? 4 : said === lengths.long ? 10 : 2;
+  const lengthCode = second & 0x7f;
+  const start = lengthCode === lengths.short ? 4 : lengthCode === lengths.long ? 10 : 2;
   if (bytes.length < start) return undefined;
   const length =
-    said === lengths.short
+    lengthCode === lengths.short
       ? bytes.readUInt16BE(2)
-      : said === lengths.long
+      : lengthCode === lengths.long
         ? Number(bytes.readBigUInt64BE(2))
-        : said;
+        : lengthCode;
   const size = start + length;
   if (bytes.length < size) return undefined;
   return { kind: first & 0x0f, isLast: (first & 0x80) !== 0, bytes: bytes.subarray(start, size), size };

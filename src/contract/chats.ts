@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { userPattern } from '../base/identity.ts';
-import { catchUps, chatDeeds } from '../seams/chat.ts';
+import { catchUps, chatActions } from '../seams/chat.ts';
 import { turnRecordSchema } from './agents.ts';
 import { decimal } from './decimal.ts';
 import { family } from './operation.ts';
@@ -177,7 +177,7 @@ export const chatAuditSchema = z
           .describe(
             'A sender (`telegram:42`), the local socket, a key, the agent of a chat, or the scheduler.',
           ),
-        deed: z.enum(chatDeeds),
+        deed: z.enum(chatActions),
         detail: z.record(z.string(), z.union([z.string(), z.number()])),
       }),
     ),

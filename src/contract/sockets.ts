@@ -85,7 +85,7 @@ const joinQuery = z.strictObject({
 });
 
 /** Messages of the server about a process, apart from its output. */
-const processSaidSchema = z.discriminatedUnion('type', [
+const processEventSchema = z.discriminatedUnion('type', [
   pullProgress,
   z.object({
     type: z.literal('process'),
@@ -114,7 +114,7 @@ export const sockets = family({
     description:
       'The first message is an `ExecMessage`. Then binary messages are stdin, and text messages are each a `ProcessMessage`. The server answers `process`, which names the process and its sandbox, then binary messages (a byte that is 1 for stdout or 2 for stderr, and the output), `output-lost`, and `exit` (with the network requests that were `denied` while it ran) or `problem` last. A slow reader slows the command down.',
     params: chatParams,
-    socket: { first: execMessageSchema, fromClient: processMessageSchema, fromServer: processSaidSchema },
+    socket: { first: execMessageSchema, fromClient: processMessageSchema, fromServer: processEventSchema },
     reaches: 'sandbox',
   },
   join: {
@@ -126,7 +126,7 @@ export const sockets = family({
       'With `columns` and `rows` the terminal gets this size and its screen is sent first, as a `screen` message and the text that draws it on an empty terminal. Messages are those of the socket that runs a command. The process goes on when the connection ends.',
     params: processParams,
     query: joinQuery,
-    socket: { fromClient: processMessageSchema, fromServer: processSaidSchema },
+    socket: { fromClient: processMessageSchema, fromServer: processEventSchema },
     reaches: 'sandbox',
   },
   freshExec: {
@@ -139,7 +139,7 @@ export const sockets = family({
     socket: {
       first: freshExecMessageSchema,
       fromClient: processMessageSchema,
-      fromServer: processSaidSchema,
+      fromServer: processEventSchema,
     },
     reaches: 'sandbox',
   },

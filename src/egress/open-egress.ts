@@ -16,7 +16,7 @@ import type {
 } from '../seams/egress.ts';
 import { type EventSink, noEvents } from '../seams/events.ts';
 import { Audit, type AuditLimits, type AuditQuery } from './audit/audit.ts';
-import { denialTeller } from './audit/denial-events.ts';
+import { denialEvents } from './audit/denial-events.ts';
 import {
   type BudgetFacts,
   type UsageOptions,
@@ -165,7 +165,7 @@ export function openEgress(options: EgressOptions): EgressHost {
     },
     setDefault(user, spec) {
       tables().defaults.set(user, spec);
-      options.events?.tell(user, { type: 'egress-default', mode: spec?.policy.mode ?? null });
+      options.events?.emit(user, { type: 'egress-default', mode: spec?.policy.mode ?? null });
     },
     bounded,
     denied,
@@ -189,7 +189,7 @@ export function openEgress(options: EgressOptions): EgressHost {
           spec,
           bindings,
           audit: note,
-          onDenied: denialTeller(options.events ?? noEvents, owner),
+          onDenied: denialEvents(options.events ?? noEvents, owner),
           ...(options.resolve && { resolve: options.resolve }),
           ...(options.upstreamCa !== undefined && { upstreamCa: options.upstreamCa }),
           ...(owner.chat !== undefined && {

@@ -4,7 +4,7 @@ import type { Memory, MemoryHealth, MemoryStore, Stored } from '../seams/memory.
 import type { OpenedMemory } from './geode.ts';
 
 /** From here on one event stands for a whole batch. */
-const mostTold = 50;
+const mostEvents = 50;
 
 export interface HostMemory extends MemoryStore {
   /** Resolves when the embedder can answer; throws `model_unavailable` when its model cannot be had. */
@@ -58,22 +58,22 @@ export function hostMemory(
 function memoryIn(namespace: string, store: () => Promise<MemoryStore>, events: EventSink): Memory {
   const own = async () => (await store()).in(namespace);
   const user = userOfNamespace(namespace);
-  const told = (stored: readonly Stored[]) => {
-    if (stored.length > mostTold) events.tell(user, { type: 'entries-stored', count: stored.length });
+  const announce = (stored: readonly Stored[]) => {
+    if (stored.length > mostEvents) events.emit(user, { type: 'entries-stored', count: stored.length });
     else
       for (const { entry, outcome } of stored)
-        events.tell(user, { type: 'entry-stored', key: entry.key, outcome });
+        events.emit(user, { type: 'entry-stored', key: entry.key, outcome });
     return stored;
   };
   return {
     namespace,
     async store(entry, options) {
       const stored = await (await own()).store(entry, options);
-      told([stored]);
+      announce([stored]);
       return stored;
     },
-    storeMany: async (entries, options) => told(await (await own()).storeMany(entries, options)),
-    restore: async (entries, options) => told(await (await own()).restore(entries, options)),
+    storeMany: async (entries, options) => announce(await (await own()).storeMany(entries, options)),
+    restore: async (entries, options) => announce(await (await own()).restore(entries, options)),
     recall: async (query, options) => (await own()).recall(query, options),
     get: async (key) => (await own()).get(key),
     history: async (key) => (await own()).history(key),
@@ -83,7 +83,7 @@ function memoryIn(namespace: string, store: () => Promise<MemoryStore>, events: 
     },
     async forget(key) {
       const existed = await (await own()).forget(key);
-      if (existed) events.tell(user, { type: 'entry-removed', key });
+      if (existed) events.emit(user, { type: 'entry-removed', key });
       return existed;
     },
     count: async () => (await own()).count(),

@@ -46,8 +46,8 @@ import { openConfiguredChats } from './chats.ts';
 import { createGeode, type Geode, openConfiguredMemory } from './geode.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
-import { reapMeanwhile } from './reap-meanwhile.ts';
-import { toldRuns } from './told-runs.ts';
+import { reapInBackground } from './reap-in-background.ts';
+import { recordedRuns } from './recorded-runs.ts';
 import { openConfiguredServers } from './tool-servers.ts';
 import { hostTools } from './tool-sessions.ts';
 
@@ -128,12 +128,12 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   );
   const history = new RunTable(ledger, config.runs.keep);
   const runs = opened.use(
-    toldRuns(app.runs({ pool: tends === 'nothing' ? 'off' : 'on' }), {
+    recordedRuns(app.runs({ pool: tends === 'nothing' ? 'off' : 'on' }), {
       ...{ events, history, log },
       secretValues: (user) => app.egress.secretValues(user),
     }),
   );
-  reapMeanwhile(opened, runs);
+  reapInBackground(opened, runs);
   const memoryName = config.memory.index === 'qdrant' ? 'qdrant' : 'sqlite';
   const memory = opened.use(
     hostMemory(

@@ -9,7 +9,7 @@ import { openLiveContexts } from '../runs/contexts/live-contexts.ts';
 import { noEvents } from '../seams/events.ts';
 import { createGeode, openConfiguredMemory } from './geode.ts';
 import { hostMemory } from './host-memory.ts';
-import { reapMeanwhile } from './reap-meanwhile.ts';
+import { reapInBackground } from './reap-in-background.ts';
 import { serveOnSocket } from './serve.ts';
 
 export interface AloneOptions {
@@ -30,7 +30,7 @@ export async function runsAlone({ loaded, machine, version, warn }: AloneOptions
   const app = createGeode(config, machine, warn);
   await using opened = new AsyncDisposableStack();
   const runs = opened.use(app.runs({ pool: 'off' }));
-  reapMeanwhile(opened, runs);
+  reapInBackground(opened, runs);
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull, signal }) =>
     app.open(spec, {
       ...(runtime && { runtime }),

@@ -71,10 +71,10 @@ export async function openServingHost({
  */
 export async function openInPlaceOf(
   options: ServingHostOptions,
-  tellOfWait: (pid: number) => void,
+  onWait: (pid: number) => void,
 ): Promise<ServingHost> {
   const stateDir = options.loaded.config.sandbox.state_dir;
-  let told = false;
+  let announced = false;
   for (;;) {
     try {
       return await openServingHost(options);
@@ -83,9 +83,9 @@ export async function openInPlaceOf(
       const other = currentHost(stateDir);
       if (other !== undefined && other.serves?.as !== 'geode host') throw error;
       const leaves = other?.serves === undefined || (await askToLeave(other.serves.api));
-      if (!leaves && !told && other !== undefined) {
-        tellOfWait(other.pid);
-        told = true;
+      if (!leaves && !announced && other !== undefined) {
+        onWait(other.pid);
+        announced = true;
       }
       await delay(askEveryMs, undefined, { signal: options.signal });
     }

@@ -106,8 +106,8 @@ export function openBuiltImages(options: BuiltImagesOptions): BuiltImages {
   return {
     async *build(user, request) {
       const image = tagOf(request.name);
-      const tell = (outcome: string, digest: string | null) =>
-        events.tell(user, { type: 'image-build', image, outcome, digest });
+      const emit = (outcome: string, digest: string | null) =>
+        events.emit(user, { type: 'image-build', image, outcome, digest });
       const stop = new AbortController();
       const deadline = AbortSignal.timeout(options.timeoutMs);
       const signals = [stop.signal, deadline, ...(request.signal ? [request.signal] : [])];
@@ -116,7 +116,7 @@ export function openBuiltImages(options: BuiltImagesOptions): BuiltImages {
       try {
         const built = yield* buildAll(user, request, AbortSignal.any(signals));
         outcome = 'ok';
-        tell(outcome, built.id);
+        emit(outcome, built.id);
         return built;
       } catch (error) {
         const failure =
@@ -125,7 +125,7 @@ export function openBuiltImages(options: BuiltImagesOptions): BuiltImages {
         throw failure;
       } finally {
         stop.abort();
-        if (outcome !== 'ok') tell(outcome, null);
+        if (outcome !== 'ok') emit(outcome, null);
       }
     },
 
@@ -153,7 +153,7 @@ export function openBuiltImages(options: BuiltImagesOptions): BuiltImages {
       const { builds } = await builderOf(await options.runtime());
       await builds.remove(known.image, cancel);
       table.remove(name);
-      events.tell(user, { type: 'image-remove', image: known.image });
+      events.emit(user, { type: 'image-remove', image: known.image });
       return true;
     },
   };

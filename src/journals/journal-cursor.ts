@@ -56,14 +56,14 @@ function endOf(frame: { offset: number; payload: Uint8Array }): number {
 }
 
 /** Turns frames into events from an offset on: each byte once, gaps as `output-lost`. */
-export class JournalTeller {
+export class JournalEventReader {
   next: number;
 
   constructor(from: number) {
     this.next = from;
   }
 
-  *tell(frame: JournalFrame): Generator<Exclude<ProcessEvent, { type: 'exit' }>> {
+  *read(frame: JournalFrame): Generator<Exclude<ProcessEvent, { type: 'exit' }>> {
     yield* this.lostUntil(frame.offset);
     if (frame.type !== 'stdout' && frame.type !== 'stderr') return;
     const end = endOf(frame);

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 import type { ProcessEvent } from '../seams/process.ts';
-import { JournalCursor, JournalTeller } from './journal-cursor.ts';
+import { JournalCursor, JournalEventReader } from './journal-cursor.ts';
 import { markEveryMs } from './journal-frames.ts';
 import { type SegmentSource, segmentsOnDisk } from './journal-segments.ts';
 import { EventRedactor } from './redacted.ts';
@@ -78,16 +78,16 @@ export function journalSource({ folder, processId }: JournalPlace): SegmentSourc
 /** From an offset to the present end, piece by piece, with the times. */
 class RecordReader {
   readonly #cursor: JournalCursor;
-  readonly #teller: JournalTeller;
+  readonly #reader: JournalEventReader;
   #time: { at?: number } = {};
 
   constructor(source: SegmentSource, from: number) {
     this.#cursor = new JournalCursor(source, source.at(from));
-    this.#teller = new JournalTeller(from);
+    this.#reader = new JournalEventReader(from);
   }
 
   get next(): number {
-    return this.#teller.next;
+    return this.#reader.next;
   }
 
   read(): RecordedEvent[] | undefined {
@@ -96,7 +96,7 @@ class RecordReader {
     const events: RecordedEvent[] = [];
     for (const frame of frames) {
       if (frame.type === 'time') this.#time = { at: frame.at };
-      for (const event of this.#teller.tell(frame)) events.push({ ...event, ...this.#time });
+      for (const event of this.#reader.read(frame)) events.push({ ...event, ...this.#time });
       if (frame.type === 'exit') events.push({ type: 'exit', ...frame.exit, ...this.#time });
     }
     return joined(events);

@@ -6,7 +6,7 @@ import { Notifier } from '../base/notifier.ts';
 import { headerBytes, largestPayload } from '../link/frames.ts';
 import type { Journal, JournalFacts } from '../seams/journal.ts';
 import type { ExitFacts, ProcessEvent } from '../seams/process.ts';
-import { JournalCursor, JournalTeller } from './journal-cursor.ts';
+import { JournalCursor, JournalEventReader } from './journal-cursor.ts';
 import { exitAtEnd, isFinishedMode, markFinished } from './journal-exit.ts';
 import {
   encodeExit,
@@ -107,18 +107,18 @@ export class JournalFile implements Journal {
   *read(from: number): Generator<ProcessEvent> {
     const length = this.#length;
     const exit = this.#exit;
-    const teller = new JournalTeller(from);
+    const reader = new JournalEventReader(from);
     for (const frame of this.#recorded(this.#cursorAt(from))) {
       if (frame.offset >= length) break;
-      yield* teller.tell(frame);
+      yield* reader.read(frame);
     }
-    yield* teller.lostUntil(length);
+    yield* reader.lostUntil(length);
     if (exit !== undefined) yield { type: 'exit', ...exit };
   }
 
   async *follow(from: number, { signal }: Cancel = {}): AsyncGenerator<ProcessEvent> {
     const cursor = this.#cursorAt(from);
-    const teller = new JournalTeller(from);
+    const reader = new JournalEventReader(from);
     const before = this.#interruption;
     let bytesThisTurn = 0;
     for (;;) {
@@ -126,7 +126,7 @@ export class JournalFile implements Journal {
       const frames = cursor.read();
       for (const frame of frames) {
         bytesThisTurn += frame.size;
-        for (const event of teller.tell(frame)) {
+        for (const event of reader.read(frame)) {
           yield event;
           throwIfCancelled(signal, `Following process ${this.processId}`);
         }
@@ -134,8 +134,8 @@ export class JournalFile implements Journal {
       if (frames.length > 0) {
         if (bytesThisTurn < turnBytes) continue;
         await nextTurn();
-      } else if (teller.next < this.#length) {
-        yield* teller.lostUntil(this.#length);
+      } else if (reader.next < this.#length) {
+        yield* reader.lostUntil(this.#length);
       } else if (this.#exit !== undefined) {
         yield { type: 'exit', ...this.#exit };
         return;

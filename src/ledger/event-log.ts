@@ -58,7 +58,7 @@ export class EventLog implements Events {
     return this.#latest;
   }
 
-  tell(user: User, happening: Happening): void {
+  emit(user: User, happening: Happening): void {
     try {
       this.#ledger.write((sql) => {
         const { lastInsertRowid } = sql.run`INSERT INTO events (at, user, body)

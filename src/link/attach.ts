@@ -140,12 +140,12 @@ class ProcessContinuation implements Process {
   *#fresh(event: ProcessEvent): Generator<ProcessEvent> {
     if (event.type === 'exit') return yield event;
     const length = event.type === 'output-lost' ? event.length : event.bytes.length;
-    const told = Math.max(this.#next - event.offset, 0);
-    if (told >= length) return;
+    const seen = Math.max(this.#next - event.offset, 0);
+    if (seen >= length) return;
     this.#next = event.offset + length;
-    const offset = event.offset + told;
-    if (event.type === 'output-lost') yield { ...event, offset, length: length - told };
-    else yield { ...event, offset, bytes: event.bytes.subarray(told) };
+    const offset = event.offset + seen;
+    if (event.type === 'output-lost') yield { ...event, offset, length: length - seen };
+    else yield { ...event, offset, bytes: event.bytes.subarray(seen) };
   }
 
   write = (bytes: string | Uint8Array) => this.#live.write(bytes);

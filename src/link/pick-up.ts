@@ -35,10 +35,10 @@ export function pickUp(link: Link, options: PickUpOptions): void {
   const { take, end } = picker(link, options);
   void followAnnouncements(link, {
     signal,
-    on: ({ type: said, id = '', door = '', bytes = 0 }) => {
+    on: ({ type: announced, id = '', door = '', bytes = 0 }) => {
       if (!connectionId.safeParse(id).success) return;
-      if (said === type) take({ id, door });
-      else if (said === endType) end(id, bytes);
+      if (announced === type) take({ id, door });
+      else if (announced === endType) end(id, bytes);
     },
     onGap: () => {
       // When the link is lost again, the next beginning asks again.

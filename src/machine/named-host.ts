@@ -26,17 +26,17 @@ export function holderFile(folder: string): string {
 /** Undefined in the moment between the lock and its name. One that let go without ending is still named. */
 export function namedHost(folder: string): HostFacts | undefined {
   try {
-    const said: unknown = JSON.parse(readFileSync(holderFile(folder), 'utf8'));
-    return isHostFacts(said) && isRunning(said) ? said : undefined;
+    const facts: unknown = JSON.parse(readFileSync(holderFile(folder), 'utf8'));
+    return isHostFacts(facts) && isRunning(facts) ? facts : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** By hand: every command looks here first, and a schema would take longer to load than all the rest of it. */
-function isHostFacts(said: unknown): said is HostFacts {
-  if (typeof said !== 'object' || said === null) return false;
-  const { pid, start, since, serves }: Partial<Record<keyof HostFacts, unknown>> = said;
+function isHostFacts(facts: unknown): facts is HostFacts {
+  if (typeof facts !== 'object' || facts === null) return false;
+  const { pid, start, since, serves }: Partial<Record<keyof HostFacts, unknown>> = facts;
   const isNamed =
     typeof pid === 'number' && pid > 0 && typeof start === 'string' && typeof since === 'number';
   if (!isNamed || serves === undefined) return isNamed;

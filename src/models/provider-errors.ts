@@ -25,30 +25,34 @@ export async function providerError(model: string, thrown: unknown): Promise<Geo
   const { APICallError, RetryError, StreamProviderError } = await import('ai');
   const cause = RetryError.isInstance(thrown) ? thrown.lastError : thrown;
   const reason = reasonOf(cause).slice(0, 500) || 'it gave no reason';
-  const say = (rest: string) => `${model}: ${rest}`;
+  const about = (rest: string) => `${model}: ${rest}`;
   const status =
     APICallError.isInstance(cause) || StreamProviderError.isInstance(cause) ? cause.statusCode : undefined;
   if (status === 429 || status === 529) {
-    return new GeodeError('provider_limited', say(`the provider is overloaded or limits us: ${reason}`), {
+    return new GeodeError('provider_limited', about(`the provider is overloaded or limits us: ${reason}`), {
       cause: thrown,
     });
   }
   if (status === 401 || status === 403 || status === 402) {
-    return new GeodeError('provider_refused', say(`the provider refused the key or the account: ${reason}`), {
-      cause: thrown,
-    });
+    return new GeodeError(
+      'provider_refused',
+      about(`the provider refused the key or the account: ${reason}`),
+      {
+        cause: thrown,
+      },
+    );
   }
   if (wasCut(cause))
-    return new GeodeError('provider_failed', say(`${new CutAnswer().message}.`), { cause: thrown });
+    return new GeodeError('provider_failed', about(`${new CutAnswer().message}.`), { cause: thrown });
   if (status !== undefined) {
-    return new GeodeError('provider_failed', say(`the provider answered ${status}: ${reason}`), {
+    return new GeodeError('provider_failed', about(`the provider answered ${status}: ${reason}`), {
       cause: thrown,
     });
   }
   if (APICallError.isInstance(cause) && cause.responseHeaders === undefined) {
-    return new GeodeError('provider_unreachable', say(`the provider cannot be reached: ${reason}`), {
+    return new GeodeError('provider_unreachable', about(`the provider cannot be reached: ${reason}`), {
       cause: thrown,
     });
   }
-  return new GeodeError('provider_failed', say(reason), { cause: thrown });
+  return new GeodeError('provider_failed', about(reason), { cause: thrown });
 }

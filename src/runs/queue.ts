@@ -51,11 +51,11 @@ export class FairQueue {
     this.#moved.notify();
     let taken = false;
     try {
-      let told = 0;
+      let reported = 0;
       while (!waiter.granted) {
         const place = this.#placeOf(user, waiter);
-        if (place !== told) {
-          told = place;
+        if (place !== reported) {
+          reported = place;
           yield { type: 'queue-place', place };
         } else await this.#moved.changed('Waiting for a turn', { signal });
       }

@@ -34,7 +34,7 @@ async function* withoutValues(
     stderr: new Redactor(values, 'values'),
   };
   let isCompiling = false;
-  const told = (stream: 'stdout' | 'stderr', pieces: readonly { readonly bytes: Uint8Array }[]) =>
+  const eventsFor = (stream: 'stdout' | 'stderr', pieces: readonly { readonly bytes: Uint8Array }[]) =>
     pieces.map(
       ({ bytes }): RunEvent =>
         isCompiling ? { type: 'compile-output', stream, bytes } : { type: stream, bytes },
@@ -43,11 +43,11 @@ async function* withoutValues(
     const stream = event.type === 'compile-output' ? event.stream : event.type;
     if ('bytes' in event && (stream === 'stdout' || stream === 'stderr')) {
       isCompiling = event.type === 'compile-output';
-      yield* told(stream, streams[stream].push(event.bytes, 0));
+      yield* eventsFor(stream, streams[stream].push(event.bytes, 0));
       continue;
     }
-    yield* told('stdout', streams.stdout.flush());
-    yield* told('stderr', streams.stderr.flush());
+    yield* eventsFor('stdout', streams.stdout.flush());
+    yield* eventsFor('stderr', streams.stderr.flush());
     yield event;
   }
 }

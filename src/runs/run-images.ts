@@ -94,11 +94,11 @@ class Pull {
   async *follow(cancel: Cancel): AsyncGenerator<PullEvent, ImageFacts> {
     this.#followers += 1;
     try {
-      let told: PullProgress | undefined;
+      let reported: PullProgress | undefined;
       while (!this.#over) {
-        if (this.#progress !== undefined && this.#progress !== told) {
-          told = this.#progress;
-          yield { type: 'pull-progress', image: this.#name, ...told };
+        if (this.#progress !== undefined && this.#progress !== reported) {
+          reported = this.#progress;
+          yield { type: 'pull-progress', image: this.#name, ...reported };
         } else await this.#moved.changed(`Pulling ${this.#name}`, cancel);
       }
       return await this.#ended;

@@ -97,8 +97,8 @@ function notStarted(program: string, reason: string): GeodeError {
 
 /** The last lines of the program's stderr, as the reason of its exit. */
 async function lastWords(wordsFile: string): Promise<string> {
-  const said = await readFile(wordsFile, 'utf8').catch(() => '');
-  return said.trim().split('\n').at(-1)?.slice(0, 500) || 'without a word';
+  const errorText = await readFile(wordsFile, 'utf8').catch(() => '');
+  return errorText.trim().split('\n').at(-1)?.slice(0, 500) || 'without a word';
 }
 
 export async function vitalOf(handle: string, wordsFile: string): Promise<Vital> {

@@ -94,7 +94,7 @@ export class AttachedSandbox {
   async spawn(command: Command, { inStep = false, ...cancel }: SpawnOptions = {}): Promise<Process> {
     const process = await this.sandbox.spawn(command, cancel);
     const program = command.argv[0] ?? '';
-    this.#events.tell(this.user, { type: 'process-start', process: process.id, program, ...this.#named });
+    this.#events.emit(this.user, { type: 'process-start', process: process.id, program, ...this.#named });
     const backpressure = inStep ? new Backpressure() : undefined;
     this.#follow(process, backpressure);
     return this.#handleOf(process.id, process.pid, 0, backpressure);
@@ -171,7 +171,7 @@ export class AttachedSandbox {
 
   #tellExit(process: string, { exitCode, signal, timedOut, oomKilled, durationMs }: ExitFacts): void {
     const facts = { exitCode, signal, timedOut, oomKilled, durationMs };
-    this.#events.tell(this.user, { type: 'process-exit', process, ...facts, ...this.#named });
+    this.#events.emit(this.user, { type: 'process-exit', process, ...facts, ...this.#named });
   }
 
   #handleOf(id: string, pid: number, from: number, backpressure?: Backpressure): Process {

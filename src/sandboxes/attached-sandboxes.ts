@@ -22,7 +22,7 @@ export class AttachedSandboxes {
     this.drop(id);
     this.unsettled.add(id);
     if (held.endedByItself)
-      this.#options.events.tell(held.user, {
+      this.#options.events.emit(held.user, {
         type: 'sandbox-stop',
         cause: 'ended',
         sandbox: id,

@@ -13,7 +13,7 @@ import type { SandboxRow } from './sandbox-table.ts';
 export class FormerUser {
   readonly #sides: Sides;
   readonly #login: string;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(sides: Sides, login: string) {
     this.#sides = sides;
@@ -44,8 +44,8 @@ export class FormerUser {
     const { id, chat } = entry;
     const name = `${this.#login}/${chat}`;
     if (registry.table.find(localUser, chat) !== undefined) {
-      if (this.#told.has(id)) return true;
-      this.#told.add(id);
+      if (this.#reported.has(id)) return true;
+      this.#reported.add(id);
       warn(`The sandbox ${name} keeps its user: ${localUser}/${chat} exists. Use it as ${name}.`);
       return true;
     }

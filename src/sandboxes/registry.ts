@@ -110,7 +110,7 @@ export class Registry implements AsyncDisposable {
       if (held !== undefined) await held.halt();
       else await this.#source.runtime(entry.runtime).halt(entry.id);
       this.unsettled.delete(entry.id);
-      if (held !== undefined) this.#events.tell(entry.user, { type: 'sandbox-stop', cause, ...named(entry) });
+      if (held !== undefined) this.#events.emit(entry.user, { type: 'sandbox-stop', cause, ...named(entry) });
     } catch (error) {
       this.unsettled.add(entry.id);
       throw error;
@@ -135,14 +135,14 @@ export class Registry implements AsyncDisposable {
     this.#forgetEgress(id);
     this.#tools.forget(id);
     this.unsettled.delete(id);
-    this.#events.tell(entry.user, { type: 'sandbox-remove', ...named(entry) });
+    this.#events.emit(entry.user, { type: 'sandbox-remove', ...named(entry) });
   }
 
   /** In the chats' turns: the sandbox itself says so already. */
   rename(entry: SandboxRow, to: string): void {
     this.table.rename(entry.id, to);
     this.#tools.rename(entry.id, to);
-    this.#events.tell(entry.user, { type: 'sandbox-rename', from: entry.chat, sandbox: entry.id, chat: to });
+    this.#events.emit(entry.user, { type: 'sandbox-rename', from: entry.chat, sandbox: entry.id, chat: to });
   }
 
   async pause(entry: SandboxRow, cancel: Cancel): Promise<void> {
@@ -150,7 +150,7 @@ export class Registry implements AsyncDisposable {
     if (held === undefined)
       throw new GeodeError('sandbox_stopped', 'A sandbox that does not run cannot be paused.');
     await held.pause(cancel);
-    this.#events.tell(entry.user, { type: 'sandbox-pause', ...named(entry) });
+    this.#events.emit(entry.user, { type: 'sandbox-pause', ...named(entry) });
   }
 
   /** A leftover on a full disk is harmless: the id is never used again. */
@@ -264,13 +264,13 @@ export class Registry implements AsyncDisposable {
     const start = async () => {
       const sandbox = await this.#source.start(id, runtime, spec, cancel);
       const held = await this.#attached.take(entry, sandbox, this.#source.runtime(runtime), cancel);
-      this.#events.tell(user, { type: 'sandbox-start', made: false, ...named(entry) });
+      this.#events.emit(user, { type: 'sandbox-start', made: false, ...named(entry) });
       return held;
     };
     const held = this.heldOf(entry) ?? (await this.#admission.admit(user, cancel, start));
     if (held.paused) {
       await held.resume(cancel);
-      this.#events.tell(user, { type: 'sandbox-resume', ...named(entry) });
+      this.#events.emit(user, { type: 'sandbox-resume', ...named(entry) });
     }
     await this.#openHatch(entry, held, cancel);
     await this.#tools.attach(held.sandbox, entry, cancel);
@@ -337,7 +337,7 @@ export class Registry implements AsyncDisposable {
         if (egress !== undefined) await this.#openHatch(entry, held, cancel);
         this.table.add(entry);
         this.#attached.put(held);
-        this.#events.tell(user, { type: 'sandbox-start', made: true, ...named(entry) });
+        this.#events.emit(user, { type: 'sandbox-start', made: true, ...named(entry) });
         return handleOf({ ...entry, keptUntil: 0, thinkingUntil: 0, removing: false }, held);
       } catch (error) {
         if (egress !== undefined) this.egress.remember(sandbox.id, undefined);

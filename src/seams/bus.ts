@@ -161,7 +161,7 @@ export interface Bus {
   drop(lane: string): Promise<number>;
 
   /** Stores a reply that answers no claim. False for a key that is known. */
-  say(reply: NewReply): Promise<boolean>;
+  storeReply(reply: NewReply): Promise<boolean>;
   /**
    * The next reply to send on a channel: one at a time for each lane, in order. `repeatMs`: for so long the platform
    * shows a reply once that is sent twice. Default: not at all.

@@ -92,7 +92,7 @@ export interface NewSchedule {
 }
 
 /** Changes to pairings and schedules. `schedule-skip`: the time passed while no host ran, and the message is not sent later. */
-export const chatDeeds = [
+export const chatActions = [
   'pair',
   'unpair',
   'schedule-add',
@@ -100,13 +100,13 @@ export const chatDeeds = [
   'schedule-run',
   'schedule-skip',
 ] as const;
-export type ChatDeed = (typeof chatDeeds)[number];
+export type ChatAction = (typeof chatActions)[number];
 
 export interface ChatAuditRecord {
   readonly at: number;
   /** A sender (`telegram:42`), the socket, a key, the agent of a chat, or the clock. */
   readonly by: string;
-  readonly deed: ChatDeed;
+  readonly deed: ChatAction;
   /** The thing and whose it is; never the text of a message. */
   readonly detail: Readonly<Record<string, string | number>>;
 }

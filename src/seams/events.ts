@@ -149,7 +149,7 @@ export interface ReadEventsOptions extends Cancel {
 
 /** Receives the events of all parts. Never throws and never waits: work continues even if an event cannot be stored. */
 export interface EventSink {
-  tell(user: User, happening: Happening): void;
+  emit(user: User, happening: Happening): void;
 }
 
 export interface Events extends EventSink {
@@ -166,4 +166,4 @@ export interface Events extends EventSink {
 export const everyone = Symbol('everyone');
 
 /** For a library call or a test that wants no events. */
-export const noEvents: EventSink = { tell() {} };
+export const noEvents: EventSink = { emit() {} };

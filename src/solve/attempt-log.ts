@@ -36,7 +36,7 @@ export class AttemptLog {
     table.saveAttempt(solve, attempt);
     const { number, state } = attempt;
     const ended = state === 'passed' || state === 'failed';
-    if (ended && before !== state) events.tell(user, { type: 'attempt-end', solve, attempt: number, state });
+    if (ended && before !== state) events.emit(user, { type: 'attempt-end', solve, attempt: number, state });
     return attempt;
   }
 

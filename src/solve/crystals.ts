@@ -20,7 +20,7 @@ import { relevant } from './relevant.ts';
 export interface CrystalsOptions {
   /** How long a crystal stays in recall without being used. */
   readonly fadeMs?: number;
-  readonly tell?: (happening: Happening) => void;
+  readonly emit?: (happening: Happening) => void;
   readonly now?: () => number;
 }
 
@@ -36,16 +36,16 @@ const usualFadeMs = 90 * dayMs;
 export class Crystals {
   readonly #memory: Memory;
   readonly #fadeMs: number;
-  readonly #tell: (happening: Happening) => void;
+  readonly #emit: (happening: Happening) => void;
   readonly #now: () => number;
 
   constructor(
     memory: Memory,
-    { fadeMs = usualFadeMs, tell = () => {}, now = Date.now }: CrystalsOptions = {},
+    { fadeMs = usualFadeMs, emit = () => {}, now = Date.now }: CrystalsOptions = {},
   ) {
     this.#memory = memory;
     this.#fadeMs = fadeMs;
-    this.#tell = tell;
+    this.#emit = emit;
     this.#now = now;
   }
 
@@ -156,27 +156,27 @@ export class Crystals {
   async remove(key: string): Promise<void> {
     const crystal = await this.get(key);
     await this.#memory.forget(crystal.key);
-    this.#tell({ type: 'crystal-change', key: crystal.key, change: 'removed' });
+    this.#emit({ type: 'crystal-change', key: crystal.key, change: 'removed' });
   }
 
   /** Changes the current state, not the one that the caller read. A crystal that was removed in between stays removed. */
   async #change(
     key: string,
-    told: 'confirmed' | 'doubted' | null,
+    outcome: 'confirmed' | 'doubted' | null,
     change: (now: Crystal) => Partial<Crystal>,
   ): Promise<void> {
     const entry = await this.#memory.get(key);
     const current = entry === null ? undefined : crystalOf(entry);
     if (current === undefined) return;
     const next = { ...current, ...change(current) };
-    if (told === null) await this.#memory.store(entryOf(next));
-    else await this.#save(next, told);
+    if (outcome === null) await this.#memory.store(entryOf(next));
+    else await this.#save(next, outcome);
   }
 
   /** As it was written: secrets are scrubbed on the way. */
   async #save(crystal: Crystal, change: 'created' | 'confirmed' | 'doubted' | 'edited'): Promise<Crystal> {
     const { entry } = await this.#memory.store(entryOf(crystal));
-    this.#tell({ type: 'crystal-change', key: crystal.key, change });
+    this.#emit({ type: 'crystal-change', key: crystal.key, change });
     return crystalOf(entry) ?? crystal;
   }
 

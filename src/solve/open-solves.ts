@@ -54,7 +54,7 @@ export function openSolves(parts: SolveParts): OpenedSolves {
   const crystalsOf = (user: string) =>
     new Crystals(memory.in(user), {
       fadeMs: crystalDays * 24 * 3_600_000,
-      tell: (happening) => events.tell(user, happening),
+      emit: (happening) => events.emit(user, happening),
     });
   return {
     crystals(user) {
@@ -93,7 +93,7 @@ export function openSolves(parts: SolveParts): OpenedSolves {
 /** A solve that ends with an error, or whose reader leaves, can be resumed. */
 async function* kept({ table, events, user }: Workshop, id: string, loop: Loop): AsyncGenerator<SolveEvent> {
   let outcome: SolveOutcome | 'interrupted' = 'interrupted';
-  events.tell(user, { type: 'solve-start', solve: id });
+  events.emit(user, { type: 'solve-start', solve: id });
   try {
     for await (const event of loop.run()) {
       if (event.type === 'result') outcome = event.outcome;
@@ -101,7 +101,7 @@ async function* kept({ table, events, user }: Workshop, id: string, loop: Loop):
     }
   } finally {
     table.leave(id);
-    events.tell(user, { type: 'solve-end', solve: id, outcome });
+    events.emit(user, { type: 'solve-end', solve: id, outcome });
   }
 }
 

@@ -71,7 +71,7 @@ describe.skipIf(!fact.available)(`on PostgreSQL${skipped}`, { timeout: 120_000 }
     });
     await expect.poll(() => heard, { timeout: 30_000 }).toBeGreaterThan(0);
     const before = heard;
-    await first.say({ channel: 'web', lane: 'a', key: 'r1', body: '{}' });
+    await first.storeReply({ channel: 'web', lane: 'a', key: 'r1', body: '{}' });
     await expect.poll(() => heard, { timeout: 30_000 }).toBeGreaterThan(before);
   });
 

@@ -206,9 +206,9 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
     });
 
     it('sends replies of a lane in order, one at a time; one that is put off holds up those behind it', async () => {
-      for (const key of ['r1', 'r2']) expect(await bus.say(reply('a', key))).toBe(true);
-      expect(await bus.say(reply('a', 'r1'))).toBe(false);
-      await bus.say(reply('b', 's1'));
+      for (const key of ['r1', 'r2']) expect(await bus.storeReply(reply('a', key))).toBe(true);
+      expect(await bus.storeReply(reply('a', 'r1'))).toBe(false);
+      await bus.storeReply(reply('b', 's1'));
       const first = await bus.claimReply('web', 1_000);
       expect(first?.reply.key).toBe('r1');
       expect((await bus.claimReply('web', 1_000))?.reply.key).toBe('s1');
@@ -224,8 +224,8 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
     });
 
     it('GW-1: shows a reply whose sending was cut off as unknown, and sends it again only on request', async () => {
-      await bus.say(reply('a', 'r1'));
-      await bus.say(reply('a', 'r2'));
+      await bus.storeReply(reply('a', 'r1'));
+      await bus.storeReply(reply('a', 'r2'));
       const cutOff = await bus.claimReply('web', 1_000);
       clock += 1_000;
       expect((await bus.claimReply('web', 1_000))?.reply.key).toBe('r2');
@@ -240,8 +240,8 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
     });
 
     it('GW-1: lets no reply overtake one whose sending takes long', async () => {
-      await bus.say(reply('a', 'r1'));
-      await bus.say(reply('a', 'r2'));
+      await bus.storeReply(reply('a', 'r1'));
+      await bus.storeReply(reply('a', 'r2'));
       const slow = await bus.claimReply('web', 1_000);
       clock += 900;
       if (slow) await bus.renewReply(slow, 1_000);
@@ -277,8 +277,8 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
     });
 
     it('GW-1: sends again what was cut off where that does no harm, in its order', async () => {
-      await bus.say({ ...reply('a', 'r1'), isRepeatable: true });
-      await bus.say(reply('a', 'r2'));
+      await bus.storeReply({ ...reply('a', 'r1'), isRepeatable: true });
+      await bus.storeReply(reply('a', 'r2'));
       await bus.claimReply('web', 1_000);
       clock += 1_000;
       const again = await bus.claimReply('web', 60_000);
@@ -290,7 +290,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
 
     it('recovers at once what a worker left that is gone', async () => {
       await put('a', 'a1');
-      await bus.say(reply('a', 'r1'));
+      await bus.storeReply(reply('a', 'r1'));
       await claimed();
       await bus.claimReply('web', 60_000);
       expect(await bus.recover()).toEqual({ messages: 1, replies: 1 });

@@ -49,16 +49,16 @@ describe('the policy', () => {
 
   it('NET-1: holds plain HTTP to methods and paths, and never lets such a rule open a tunnel', () => {
     const policy = policyOf({ allow: ['GET,HEAD http://example.com/api/*'] });
-    const asks = (method: string, path: string) =>
+    const approvalPrompts = (method: string, path: string) =>
       decide(policy, { ...web('example.com', 80), http: { method, path } }).allowed;
-    expect([asks('GET', '/api/x'), asks('HEAD', '/api/?q=1')]).toEqual([true, true]);
-    expect([asks('POST', '/api/x'), asks('GET', '/other'), asks('GET', '/apix')]).toEqual([
-      false,
-      false,
-      false,
-    ]);
+    expect([approvalPrompts('GET', '/api/x'), approvalPrompts('HEAD', '/api/?q=1')]).toEqual([true, true]);
+    expect([
+      approvalPrompts('POST', '/api/x'),
+      approvalPrompts('GET', '/other'),
+      approvalPrompts('GET', '/apix'),
+    ]).toEqual([false, false, false]);
     for (const path of ['/api/../x', '/api/%2e%2e/x', '/api//x', '/api/..;/x', '/api\\x', '/api/%2Fx'])
-      expect(asks('GET', path), path).toBe(false);
+      expect(approvalPrompts('GET', path), path).toBe(false);
     expect(decide(policy, web('example.com', 80)).allowed).toBe(false);
     expect(decide(policy, web('example.com', 443)).allowed).toBe(false);
   });

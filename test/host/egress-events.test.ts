@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import { denialTeller } from '../../src/egress/audit/denial-events.ts';
+import { denialEvents } from '../../src/egress/audit/denial-events.ts';
 import type { EgressOwner } from '../../src/seams/egress.ts';
 import type { EventGap, Happening, HostEvent } from '../../src/seams/events.ts';
 import { getUrl } from '../egress/hatch-fixture.ts';
@@ -60,9 +60,9 @@ describe('refusals of the hatch as events', () => {
     const told: Happening[] = [];
     let now = 1_000_000;
     const owner: EgressOwner = { sandboxId: 'room-1', user: 'ann', chat: 'demo' };
-    const tell = denialTeller({ tell: (_, event) => void told.push(event) }, owner, () => now);
+    const emit = denialEvents({ emit: (_, event) => void told.push(event) }, owner, () => now);
     const refuse = (host: string) =>
-      tell({ at: now, host, port: 443, rule: 'allow-list', reason: 'no', ask: '' });
+      emit({ at: now, host, port: 443, rule: 'allow-list', reason: 'no', ask: '' });
     for (let time = 0; time < 10; time += 1) refuse('one.test');
     expect(told).toHaveLength(1);
     for (let index = 0; index < 1_000; index += 1) refuse(`${index}.test`);

@@ -11,7 +11,7 @@ import { eventually } from '../contracts/harness.ts';
 import { generator } from '../fixtures/random.ts';
 import { startEmbeddingServer } from '../memory/embedding-server.ts';
 import { qdrantMissing, startQdrant } from '../memory/qdrant-server.ts';
-import { Deeds } from './kill-deeds.ts';
+import { KillActions } from './kill-actions.ts';
 import { hostWorld } from './world.ts';
 
 const { bubblewrap } = inject('engines');
@@ -46,15 +46,15 @@ async function killed(index: 'embedded' | 'qdrant', kills: number): Promise<void
   // A check that fails leaves no host behind.
   await using hosts = new AsyncDisposableStack();
   const random = generator(seed);
-  const deeds = new Deeds(random);
+  const actions = new KillActions(random);
   for (let kill = 1; kill <= kills; kill += 1) {
     const host = hosts.use(new HostProcess(world.env));
     // One in four dies while it starts, and while it takes over what the one before has left.
     if (random() < 0.25) await delay(random() * longestStartMs);
     else {
       const client = await host.client(world.machine.stateDir);
-      await deeds.check(client, `after kill ${kill - 1}`);
-      const working = deeds.work(client, (error) => isGeodeError(error, 'server_unreachable'));
+      await actions.check(client, `after kill ${kill - 1}`);
+      const working = actions.work(client, (error) => isGeodeError(error, 'server_unreachable'));
       await delay(random() * longestLifeMs);
       await host.kill();
       await working;
@@ -63,10 +63,10 @@ async function killed(index: 'embedded' | 'qdrant', kills: number): Promise<void
     await host.kill();
   }
   const last = hosts.use(new HostProcess(world.env));
-  await deeds.check(await last.client(world.machine.stateDir), 'at the end');
+  await actions.check(await last.client(world.machine.stateDir), 'at the end');
   await last.kill();
-  console.log(`${index}: ${kills} kills, ${deeds.checked} things and processes checked`);
-  expect(deeds.checked).toBeGreaterThan(kills);
+  console.log(`${index}: ${kills} kills, ${actions.checked} things and processes checked`);
+  expect(actions.checked).toBeGreaterThan(kills);
 }
 
 class HostProcess implements AsyncDisposable {

@@ -7,7 +7,7 @@ describe('events of sandboxes', () => {
   it('say what was done to a sandbox and what ran in it, with its user, in order, and no argument', async () => {
     await using world = await sandboxWorld('native');
     const told: (readonly [string, Happening])[] = [];
-    const sandboxes = await world.host({ events: { tell: (user, event) => void told.push([user, event]) } });
+    const sandboxes = await world.host({ events: { emit: (user, event) => void told.push([user, event]) } });
     const types = () => told.map(([, { type }]) => type);
     const ann = sandboxes.of('ann');
     const sandbox = await ann.getOrCreate('demo');
@@ -43,7 +43,7 @@ describe('events of sandboxes', () => {
   it('sends an end event for a sandbox that dies', async () => {
     await using world = await sandboxWorld('native');
     const told: Happening[] = [];
-    const sandboxes = await world.host({ events: { tell: (_, event) => void told.push(event) } });
+    const sandboxes = await world.host({ events: { emit: (_, event) => void told.push(event) } });
     const sandbox = await sandboxes.of('ann').getOrCreate('demo');
     await world.runtime.halt(sandbox.id);
     await eventually(async () => sandbox.end !== undefined, 'the end of the sandbox', 60_000);

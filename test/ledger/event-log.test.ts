@@ -33,7 +33,7 @@ async function keys(reading: AsyncIterable<HostEvent | EventGap>) {
 describe('the event stream', () => {
   it('API-3: a reader catches up after its last sequence number, then gets new events, each once', async () => {
     const events = new EventLog(ledger);
-    for (const key of ['a', 'b', 'c']) events.tell('ann', removed(key));
+    for (const key of ['a', 'b', 'c']) events.emit('ann', removed(key));
     const stop = new AbortController();
     const heard: string[] = [];
     let last = 0;
@@ -41,8 +41,8 @@ describe('the event stream', () => {
       heard.push(keyOf(event));
       expect(event.seq).toBeGreaterThan(last);
       last = event.seq;
-      if (heard.length === 2) setImmediate(() => events.tell('ann', removed('d')));
-      if (heard.length === 3) for (const key of ['e', 'f']) events.tell('ann', removed(key));
+      if (heard.length === 2) setImmediate(() => events.emit('ann', removed('d')));
+      if (heard.length === 3) for (const key of ['e', 'f']) events.emit('ann', removed(key));
       if (heard.length === 5) stop.abort();
     }
     expect(heard).toEqual(['b', 'c', 'd', 'e', 'f']);
@@ -51,7 +51,7 @@ describe('the event stream', () => {
   it('API-3: a user gets only their own events, and the operator gets all', async () => {
     const events = new EventLog(ledger);
     for (let index = 0; index < 600; index += 1)
-      events.tell(index % 2 === 0 ? 'ann' : 'bob', removed(`${index}`));
+      events.emit(index % 2 === 0 ? 'ann' : 'bob', removed(`${index}`));
     const whole = { after: 0, follow: false };
     const anns = await keys(events.read('ann', whole));
     expect(anns).toHaveLength(300);
@@ -62,17 +62,17 @@ describe('the event stream', () => {
 
   it('yields only new events without a number', async () => {
     const events = new EventLog(ledger);
-    events.tell('ann', removed('before'));
+    events.emit('ann', removed('before'));
     const reading = events.read('ann');
     const first = reading[Symbol.asyncIterator]().next();
-    events.tell('bob', removed('not hers'));
-    events.tell('ann', removed('now'));
+    events.emit('bob', removed('not hers'));
+    events.emit('ann', removed('now'));
     expect((await first).value).toMatchObject({ key: 'now', seq: 3 });
   });
 
   it('keeps a limited number, continues counting in the next host, and reports the gap', async () => {
     const first = new EventLog(ledger, { keep: 100 });
-    for (let index = 0; index < 1000; index += 1) first.tell('ann', removed(`${index}`));
+    for (let index = 0; index < 1000; index += 1) first.emit('ann', removed(`${index}`));
     const kept = ledger.read((sql) => Number(sql.get`SELECT count(*) AS kept FROM events`?.kept));
     expect(kept).toBeLessThan(300);
     const events = new EventLog(ledger, { keep: 100 });
@@ -94,7 +94,7 @@ describe('the event stream', () => {
     const log = { debug() {}, info() {}, warn, error() {}, child: () => log };
     const events = new EventLog(ledger, { log });
     ledger[Symbol.dispose]();
-    events.tell('ann', removed('lost'));
+    events.emit('ann', removed('lost'));
     expect(lines).toEqual([expect.stringContaining('could not be kept')]);
     ledger = new Ledger(join(folder.path, 'ledger.db'), [eventChapter]);
   });

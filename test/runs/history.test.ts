@@ -11,8 +11,8 @@ const exit = { exitCode: 3, signal: null, timedOut: false, oomKilled: false, dur
 function recorded(id: string, events: readonly RunEvent[], code = 'print(1)') {
   const recorder = new RunRecorder(code, ['hunter2-hunter2']);
   const sandbox = { id, runtime: 'native', grade: 'none', warm: false } as const;
-  recorder.hear({ type: 'sandbox-ready', language: 'python', sandbox, image: null });
-  for (const event of events) recorder.hear(event);
+  recorder.add({ type: 'sandbox-ready', language: 'python', sandbox, image: null });
+  for (const event of events) recorder.add(event);
   const record = recorder.record();
   if (record === undefined) throw new Error('There is no record');
   return record;

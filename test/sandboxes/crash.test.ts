@@ -11,7 +11,7 @@ import type { RuntimeName } from '../../src/seams/runtime.ts';
 import { events } from '../contracts/exec.ts';
 import { eventually, fixture, testOptions, type World } from '../contracts/harness.ts';
 import { generator } from '../fixtures/random.ts';
-import { type Deed, outputOf, type Work } from '../fixtures/sandbox-deeds.ts';
+import { type Action, outputOf, type Work } from '../fixtures/sandbox-actions.ts';
 import { hostIn, runtimeIn } from './world.ts';
 
 const { bubblewrap, docker } = inject('engines');
@@ -114,9 +114,9 @@ async function liveAndDie(words: readonly string[], { from, ms }: Death, told: T
     begun = resolve;
   });
   lines.on('line', (line) => {
-    const said: Deed = JSON.parse(line);
+    const said: Action = JSON.parse(line);
     told.hear(said);
-    if (from === 'anything' || said.deed === from) begun?.();
+    if (from === 'anything' || said.action === from) begun?.();
   });
   const closed = once(lines, 'close');
   await Promise.race([first, exited]);
@@ -141,7 +141,7 @@ class Told {
   made = 0;
   readonly #rooms = new Map<string, Room>();
 
-  hear(said: Deed): void {
+  hear(said: Action): void {
     const key = JSON.stringify([said.user, said.chat]);
     const room = this.#rooms.get(key) ?? {
       id: undefined,
@@ -150,19 +150,19 @@ class Told {
       processes: new Map(),
     };
     this.#rooms.set(key, room);
-    if (said.deed === 'made') {
+    if (said.action === 'made') {
       this.made += 1;
       if (room.id !== undefined && room.id !== said.id) throw new Error(`${key} has become another sandbox`);
       room.id = said.id;
       room.presence = 'there';
     }
-    if (said.deed === 'writing')
+    if (said.action === 'writing')
       room.files.set(said.file, [...(room.files.get(said.file) ?? [undefined]), said.content]);
-    if (said.deed === 'written') room.files.set(said.file, [said.content]);
-    if (said.deed === 'spawned') room.processes.set(said.process, { work: said.work, cut: false });
-    if (said.deed === 'stopping') for (const process of room.processes.values()) process.cut = true;
-    if (said.deed === 'removing') room.presence = 'perhaps';
-    if (said.deed === 'removed') this.#rooms.delete(key);
+    if (said.action === 'written') room.files.set(said.file, [said.content]);
+    if (said.action === 'spawned') room.processes.set(said.process, { work: said.work, cut: false });
+    if (said.action === 'stopping') for (const process of room.processes.values()) process.cut = true;
+    if (said.action === 'removing') room.presence = 'perhaps';
+    if (said.action === 'removed') this.#rooms.delete(key);
   }
 
   async check(sandboxes: Sandboxes, when: string): Promise<void> {

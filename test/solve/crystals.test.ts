@@ -207,7 +207,7 @@ beforeEach(() => {
   told = [];
   crystals = new Crystals(store.in('ann'), {
     now: () => now,
-    tell: (happening) => told.push(happening),
+    emit: (happening) => told.push(happening),
   });
 });
 afterEach(async () => {

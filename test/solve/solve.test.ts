@@ -212,8 +212,11 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     const stuck = await shop.solve({ problem, tests, language: 'python', attempts: 5 });
     expect(stuck.result).toMatchObject({ outcome: 'needs-person', attempts: 2 });
     expect(stuck.result.reason).toContain('NameError');
-    const asks = await shop.solve({ problem: 'Print the secret word.', language: 'python' });
-    expect(asks.result).toMatchObject({ outcome: 'needs-person', reason: 'I need the secret word.' });
+    const approvalPrompts = await shop.solve({ problem: 'Print the secret word.', language: 'python' });
+    expect(approvalPrompts.result).toMatchObject({
+      outcome: 'needs-person',
+      reason: 'I need the secret word.',
+    });
   });
 
   it('SLV-1: three attempts are made by default, and reports the last failure with its evidence', async () => {

@@ -64,7 +64,7 @@ describe.skipIf(!bubblewrap.available)(`crystals that are verified again${skippe
 
   it('limits recalled text in a prompt, and sends events for solves and crystals', async () => {
     const told: Happening[] = [];
-    const events = { tell: (_user: string, happening: Happening) => void told.push(happening) };
+    const events = { emit: (_user: string, happening: Happening) => void told.push(happening) };
     const script = answers(solution(wrong), reflection('It does not double.'), solution(right));
     await using shop = await openShop(folder.path, script, { events, recallTokens: 200 });
     for (let n = 0; n < 5; n += 1) {

@@ -3,11 +3,11 @@ import type { ChatEvent } from '../../../src/seams/chat.ts';
 import { client } from '../api.ts';
 import { keepFollowing } from '../keep-following.ts';
 
-export type Said = Extract<ChatEvent, { seq: number }>;
+export type ChatItem = Extract<ChatEvent, { seq: number }>;
 
 export interface FollowedChat {
   /** Oldest first. */
-  readonly said: readonly Said[];
+  readonly messages: readonly ChatItem[];
   /** The answer as it grows. */
   readonly draft: string;
   /** The tool that the agent uses now. */
@@ -17,7 +17,13 @@ export interface FollowedChat {
   readonly error: unknown;
 }
 
-const nothing: FollowedChat = { said: [], draft: '', tool: undefined, isWaiting: false, error: undefined };
+const nothing: FollowedChat = {
+  messages: [],
+  draft: '',
+  tool: undefined,
+  isWaiting: false,
+  error: undefined,
+};
 const mostKept = 5000;
 const drawEveryMs = 50;
 
@@ -27,7 +33,7 @@ export function useChat(chat: string): FollowedChat {
   useEffect(() => {
     const left = new AbortController();
     const { signal } = left;
-    const said = new Map<number, Said>();
+    const messages = new Map<number, ChatItem>();
     let now: Now = { draft: '', tool: undefined, isTurning: false };
     let isDue = false;
     const drawSoon = () => {
@@ -35,7 +41,7 @@ export function useChat(chat: string): FollowedChat {
       isDue = true;
       setTimeout(() => {
         isDue = false;
-        if (!signal.aborted) setShown(drawn(said, now));
+        if (!signal.aborted) setShown(drawn(messages, now));
       }, drawEveryMs);
     };
     let after = 0;
@@ -43,14 +49,14 @@ export function useChat(chat: string): FollowedChat {
       for await (const event of client.chats.events(chat, { after, signal })) {
         if ('seq' in event) {
           after = event.seq;
-          keep(said, event);
+          keep(messages, event);
         }
         now = changedBy(event, now);
         drawSoon();
       }
     };
     setShown(nothing);
-    keepFollowing(signal, follow).catch((error: unknown) => setShown({ ...drawn(said, now), error }));
+    keepFollowing(signal, follow).catch((error: unknown) => setShown({ ...drawn(messages, now), error }));
     return () => left.abort();
   }, [chat]);
   return shown;
@@ -62,11 +68,11 @@ interface Now extends Pick<FollowedChat, 'draft' | 'tool'> {
 }
 
 /** A reply that comes again, in another state, takes the place of the one before. */
-function keep(said: Map<number, Said>, event: Said): void {
-  said.delete(event.seq);
-  said.set(event.seq, event);
-  const [oldest] = said.keys();
-  if (said.size > mostKept && oldest !== undefined) said.delete(oldest);
+function keep(messages: Map<number, ChatItem>, event: ChatItem): void {
+  messages.delete(event.seq);
+  messages.set(event.seq, event);
+  const [oldest] = messages.keys();
+  if (messages.size > mostKept && oldest !== undefined) messages.delete(oldest);
 }
 
 function changedBy(event: ChatEvent, { draft, tool, isTurning }: Now): Now {
@@ -84,13 +90,15 @@ function changedBy(event: ChatEvent, { draft, tool, isTurning }: Now): Now {
   }
 }
 
-function drawn(known: ReadonlyMap<number, Said>, { draft, tool, isTurning }: Now): FollowedChat {
-  const said = [...known.values()];
-  return { said, draft, tool, isWaiting: isTurning || isUnanswered(said), error: undefined };
+function drawn(known: ReadonlyMap<number, ChatItem>, { draft, tool, isTurning }: Now): FollowedChat {
+  const messages = [...known.values()];
+  return { messages, draft, tool, isWaiting: isTurning || isUnanswered(messages), error: undefined };
 }
 
 /** Every message ends in a reply that says it is the last one. */
-function isUnanswered(said: readonly Said[]): boolean {
-  const answered = new Set(said.map((each) => (each.type === 'reply' && each.isLast ? each.answers : null)));
-  return said.some((each) => each.type === 'message' && !answered.has(each.id));
+function isUnanswered(messages: readonly ChatItem[]): boolean {
+  const answered = new Set(
+    messages.map((each) => (each.type === 'reply' && each.isLast ? each.answers : null)),
+  );
+  return messages.some((each) => each.type === 'message' && !answered.has(each.id));
 }

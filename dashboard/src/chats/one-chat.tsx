@@ -13,7 +13,7 @@ import { MessageArea } from '../ui/field.tsx';
 import { ActionForm } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { exportChat } from './export-chat.ts';
-import { type FollowedChat, type Said, useChat } from './follow-chat.ts';
+import { type ChatItem, type FollowedChat, useChat } from './follow-chat.ts';
 import { Schedules } from './schedules.tsx';
 
 export function OneChat({ chat }: { readonly chat: string }) {
@@ -83,7 +83,7 @@ const firstShown = 100;
 
 function Messages({
   chat,
-  followed: { said, draft, tool },
+  followed: { messages, draft, tool },
   state,
 }: {
   readonly chat: string;
@@ -91,21 +91,21 @@ function Messages({
   readonly state: State;
 }) {
   const [count, setCount] = useState(firstShown);
-  const last = said.findLast((each) => each.type === 'message' && !each.text.startsWith('/'));
+  const last = messages.findLast((each) => each.type === 'message' && !each.text.startsWith('/'));
   return (
     <>
-      {said.length > count && (
+      {messages.length > count && (
         <button type="button" className="button mb-2" onClick={() => setCount(count * 3)}>
-          {text.chats.earlier} ({said.length - count})
+          {text.chats.earlier} ({messages.length - count})
         </button>
       )}
       <ol aria-live="polite" className="mb-3 flex flex-col gap-2">
-        {said.slice(-count).map((each) => (
+        {messages.slice(-count).map((each) => (
           <li
             key={each.seq}
             className={`max-w-[90%] min-w-0 rounded-md border border-line p-2 ${each.type === 'message' ? 'self-end bg-page' : 'self-start'}`}
           >
-            <OneMessage chat={chat} said={each} mayRetry={state === 'idle' && each.seq === last?.seq} />
+            <OneMessage chat={chat} message={each} mayRetry={state === 'idle' && each.seq === last?.seq} />
           </li>
         ))}
         {draft !== '' && (
@@ -123,37 +123,37 @@ function Messages({
 
 interface Shown {
   readonly chat: string;
-  readonly said: Said;
+  readonly message: ChatItem;
   readonly mayRetry: boolean;
 }
 
-function OneMessage({ chat, said, mayRetry }: Shown) {
+function OneMessage({ chat, message, mayRetry }: Shown) {
   const post = (words: string) => client.chats.post(chat, { text: words });
-  if (said.type === 'message')
+  if (message.type === 'message')
     return (
       <>
         <p className="flex flex-wrap items-center gap-2 text-xs text-faint">
-          {nameText(said.sender)}, {timeText(said.at)}
+          {nameText(message.sender)}, {timeText(message.at)}
         </p>
-        <p className="break-words whitespace-pre-wrap">{linesText(said.text)}</p>
-        {said.files.map((file) => (
+        <p className="break-words whitespace-pre-wrap">{linesText(message.text)}</p>
+        {message.files.map((file) => (
           <p key={file}>
             <a href={`#${pathTo('sandboxes', chat, 'files', file)}`}>{nameText(file)}</a>
           </p>
         ))}
-        {mayRetry && <ActionButton act={() => post(said.text)}>{text.chats.retry}</ActionButton>}
+        {mayRetry && <ActionButton act={() => post(message.text)}>{text.chats.retry}</ActionButton>}
       </>
     );
   return (
     <>
-      <Markdown source={said.text} />
-      {said.file !== null && (
-        <a href={`#${pathTo('sandboxes', chat, 'files', said.file)}`}>{nameText(said.file)}</a>
+      <Markdown source={message.text} />
+      {message.file !== null && (
+        <a href={`#${pathTo('sandboxes', chat, 'files', message.file)}`}>{nameText(message.file)}</a>
       )}
-      {said.state === 'failed' && <Badge tone="bad">{said.state}</Badge>}
-      {said.buttons.length > 0 && (
+      {message.state === 'failed' && <Badge tone="bad">{message.state}</Badge>}
+      {message.buttons.length > 0 && (
         <p className="mt-2 flex flex-wrap gap-2">
-          {said.buttons.map(({ label, value }) => (
+          {message.buttons.map(({ label, value }) => (
             <ActionButton key={value} act={() => post(value)}>
               {nameText(label)}
             </ActionButton>

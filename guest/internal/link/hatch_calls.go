@@ -73,8 +73,8 @@ func (g *Guest) pickUp(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.TunnelRefused, "nobody waits with this connection any more")
 	}
 	linger := lingering(hatchLinger)
-	return join(w, r, conn, func(sent int64, answered <-chan struct{}, heard *atomic.Int64) {
+	return join(w, r, conn, func(sent int64, answered <-chan struct{}, received *atomic.Int64) {
 		g.table.Events.Publish(processes.Event{Type: "hatch-end", ID: id, Bytes: sent})
-		linger(sent, answered, heard)
+		linger(sent, answered, received)
 	})
 }

@@ -60,15 +60,15 @@ func (g *Guest) pickUpTools(w http.ResponseWriter, r *http.Request) error {
 
 // untilHungUp lets a program that has said its last word hear the answers, and no longer than it is there.
 func untilHungUp(conn *net.UnixConn) afterword {
-	return func(_ int64, answered <-chan struct{}, heard *atomic.Int64) {
-		before, since := heard.Load(), time.Now()
+	return func(_ int64, answered <-chan struct{}, received *atomic.Int64) {
+		before, since := received.Load(), time.Now()
 		for !hungUp(conn) && time.Since(since) < toolLinger {
 			select {
 			case <-answered:
 				return
 			case <-time.After(hangUpEvery):
 			}
-			if now := heard.Load(); now != before {
+			if now := received.Load(); now != before {
 				before, since = now, time.Now()
 			}
 		}

@@ -49,10 +49,10 @@ func join(w http.ResponseWriter, r *http.Request, conn halfCloser, finish afterw
 		}
 	}()
 	answered := make(chan struct{})
-	var heard atomic.Int64
+	var received atomic.Int64
 	go func() {
 		defer close(answered)
-		if _, err := io.CopyBuffer(countingWriter{conn, &heard}, r.Body, make([]byte, tunnelBuffer)); err != nil {
+		if _, err := io.CopyBuffer(countingWriter{conn, &received}, r.Body, make([]byte, tunnelBuffer)); err != nil {
 			return
 		}
 		_ = conn.CloseWrite()
@@ -76,7 +76,7 @@ func join(w http.ResponseWriter, r *http.Request, conn halfCloser, finish afterw
 			}
 		}
 		if err == io.EOF {
-			finish(sent, answered, &heard)
+			finish(sent, answered, &received)
 			return nil
 		}
 		if err != nil {
@@ -120,14 +120,14 @@ func (g *Guest) dialInside(r *http.Request) (halfCloser, error) {
 }
 
 // An afterword comes when the connection has sent its last byte, and waits for the end of what the host sends:
-// answered is closed then, heard counts its bytes.
-type afterword func(sent int64, answered <-chan struct{}, heard *atomic.Int64)
+// answered is closed then, received counts its bytes.
+type afterword func(sent int64, answered <-chan struct{}, received *atomic.Int64)
 
 // lingering waits for as long as the host is never silent for longer than that.
 func lingering(longest time.Duration) afterword {
-	return func(_ int64, answered <-chan struct{}, heard *atomic.Int64) {
-		for before := int64(-1); longest > 0 && before != heard.Load(); {
-			before = heard.Load()
+	return func(_ int64, answered <-chan struct{}, received *atomic.Int64) {
+		for before := int64(-1); longest > 0 && before != received.Load(); {
+			before = received.Load()
 			select {
 			case <-answered:
 				return

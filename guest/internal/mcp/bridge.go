@@ -137,7 +137,7 @@ func (b *Bridge) serve(ctx context.Context, conn *net.UnixConn, pieces <-chan pi
 	}
 }
 
-// awaitAnswers waits for the answers that the client still wants after it has said its last word.
+// awaitAnswers waits for the answers that the client still wants after it has closed its side.
 func (b *Bridge) awaitAnswers(ctx context.Context, lost <-chan struct{}) bool {
 	for {
 		b.mu.Lock()
@@ -157,7 +157,7 @@ func (b *Bridge) awaitAnswers(ctx context.Context, lost <-chan struct{}) bool {
 	}
 }
 
-// deliver passes on what the host says, besides answers to what the bridge itself has said again.
+// deliver passes on messages of the host, except answers to messages that the bridge itself sent again.
 func (b *Bridge) deliver(p piece) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

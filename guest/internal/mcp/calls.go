@@ -12,10 +12,10 @@ const maxRemembered = 256
 // to continue where the last one ended.
 type calls struct {
 	waiting map[string]request
-	// swallowed answers are to lines that the bridge has said again.
+	// swallowed marks answers to requests that the bridge has sent again: the client does not get them.
 	swallowed map[string]bool
-	// said is the beginning: initialize, initialized and the level of the log, in this order, by method.
-	said map[string][]byte
+	// firsts holds the first messages: initialize, initialized and the level of the log, in this order, by method.
+	firsts map[string][]byte
 	// subscriptions by resource, listening by request.
 	subscriptions map[string][]byte
 	listening     map[string][]byte
@@ -35,7 +35,7 @@ func newCalls() calls {
 	return calls{
 		waiting:       map[string]request{},
 		swallowed:     map[string]bool{},
-		said:          map[string][]byte{},
+		firsts:        map[string][]byte{},
 		subscriptions: map[string][]byte{},
 		listening:     map[string][]byte{},
 		changed:       make(chan struct{}),
@@ -50,7 +50,7 @@ func (c *calls) sent(line []byte) {
 		id := string(m.ID)
 		switch {
 		case m.Method == "notifications/initialized":
-			c.said[m.Method] = line
+			c.firsts[m.Method] = line
 		case m.Method == "notifications/cancelled":
 			delete(c.listening, string(m.Params.RequestID))
 			c.settle(string(m.Params.RequestID))
@@ -88,7 +88,7 @@ func (c *calls) answered(line []byte) bool {
 			continue
 		}
 		if was.method != "resources/subscribe" {
-			c.said[was.method] = was.line
+			c.firsts[was.method] = was.line
 		} else if len(c.subscriptions) < maxRemembered {
 			c.subscriptions[was.uri] = was.line
 		}
@@ -118,7 +118,7 @@ func (c *calls) opening() [][]byte {
 		}
 	}
 	for _, method := range opened {
-		if line, found := c.said[method]; found {
+		if line, found := c.firsts[method]; found {
 			again(line)
 		}
 	}

@@ -43,19 +43,19 @@ func (p *Process) Stream(ctx context.Context, from uint64, host *FrameReader, si
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, p.journal.wake)()
-	heard := make(chan error, 1)
+	received := make(chan error, 1)
 	go func() {
 		err := p.listen(ctx, host)
 		if err != nil {
 			cancel() // the host broke off, or broke the rules
 		}
-		heard <- err
+		received <- err
 	}()
 	if err := p.send(ctx, from, sink); err != nil {
 		return err
 	}
 	select {
-	case err := <-heard:
+	case err := <-received:
 		return err
 	case <-time.After(forgetGrace):
 		return nil

@@ -25,7 +25,7 @@ type side struct {
 type diff struct {
 	store *store
 	w     *worker
-	tell  func(change) error
+	emit  func(change) error
 }
 
 func (d *diff) folder(path string, a, b []node) error {
@@ -37,7 +37,7 @@ func (d *diff) folder(path string, a, b []node) error {
 		at := path + either(before, after).name
 		if what != "" {
 			text, encoded := readable(at)
-			if err := d.tell(change{text, encoded, what, sideOf(before), sideOf(after)}); err != nil {
+			if err := d.emit(change{text, encoded, what, sideOf(before), sideOf(after)}); err != nil {
 				return err
 			}
 		}

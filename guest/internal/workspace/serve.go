@@ -58,7 +58,7 @@ func serve(lines *bufio.Reader, stop *atomic.Bool, encoder *json.Encoder, flush 
 	}
 	words := make(chan struct{})
 	go follow(lines, words, stop)
-	job.tell = func(value any) error {
+	job.emit = func(value any) error {
 		if err := encoder.Encode(value); err != nil {
 			return err
 		}

@@ -46,8 +46,8 @@ type owner struct {
 type job struct {
 	request
 	stop *atomic.Bool
-	// tell writes a line to the host, wait reads one.
-	tell func(any) error
+	// emit writes a line to the host, wait reads one.
+	emit func(any) error
 	wait func() error
 }
 
@@ -99,7 +99,7 @@ func (j *job) take() error {
 	if err := s.retain(j.Kind, j.Most); err != nil {
 		return err
 	}
-	return j.tell(map[string]any{"snapshot": about})
+	return j.emit(map[string]any{"snapshot": about})
 }
 
 func (j *job) newSummary(s *store) (summary, error) {
@@ -160,7 +160,7 @@ func (j *job) lookTwice(s *store, hands []*worker) (*node, error) {
 	if err := s.finish(hands); err != nil {
 		return nil, err
 	}
-	if err := j.tell(map[string]any{"event": "ready"}); err != nil {
+	if err := j.emit(map[string]any{"event": "ready"}); err != nil {
 		return nil, err
 	}
 	if err := j.wait(); err != nil {
@@ -169,7 +169,7 @@ func (j *job) lookTwice(s *store, hands []*worker) (*node, error) {
 	if tree, err = j.look(s, true).run(hands, workspace, tree, nil); err != nil {
 		return nil, err
 	}
-	return tree, j.tell(map[string]any{"event": "seen"})
+	return tree, j.emit(map[string]any{"event": "seen"})
 }
 
 func (j *job) look(s *store, keep bool) *look {
@@ -186,7 +186,7 @@ func (j *job) list() error {
 	s := &store{folder: j.Store}
 	all, err := s.list()
 	if os.IsNotExist(err) {
-		return j.tell(map[string]any{"snapshots": []summary{}, "diskBytes": 0})
+		return j.emit(map[string]any{"snapshots": []summary{}, "diskBytes": 0})
 	}
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (j *job) list() error {
 	if err != nil {
 		return err
 	}
-	return j.tell(map[string]any{"snapshots": append([]summary{}, all...), "diskBytes": disk})
+	return j.emit(map[string]any{"snapshots": append([]summary{}, all...), "diskBytes": disk})
 }
 
 func (j *job) remove() error {
@@ -226,5 +226,5 @@ func (j *job) remove() error {
 	if err != nil {
 		return err
 	}
-	return j.tell(map[string]any{"removed": true})
+	return j.emit(map[string]any{"removed": true})
 }

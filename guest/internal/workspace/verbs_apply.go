@@ -114,7 +114,7 @@ func (j *job) changeOwners(tree *node) {
 
 func (j *job) tellApplied(a *apply) error {
 	r := &a.report
-	return j.tell(map[string]any{
+	return j.emit(map[string]any{
 		"written": r.Written.Load(), "removed": r.Removed.Load(), "changed": r.Changed.Load(), "left": r.Left.Load(),
 	})
 }
@@ -144,11 +144,11 @@ func (j *job) diff() error {
 	if err != nil {
 		return err
 	}
-	diff := diff{store: s, w: hands[0], tell: func(c change) error {
+	diff := diff{store: s, w: hands[0], emit: func(c change) error {
 		if j.stop.Load() {
 			return errStopped
 		}
-		return j.tell(c)
+		return j.emit(c)
 	}}
 	return diff.folder("", before.children, after.children)
 }
@@ -175,7 +175,7 @@ func (j *job) read() error {
 	if err != nil {
 		return err
 	}
-	return j.tell(map[string]any{"content": base64.StdEncoding.EncodeToString(content)})
+	return j.emit(map[string]any{"content": base64.StdEncoding.EncodeToString(content)})
 }
 
 func (j *job) readKept(s *store, parts [][]byte) ([]byte, error) {

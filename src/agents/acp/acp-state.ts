@@ -16,7 +16,7 @@ const stateSchema = z.object({
   /** Tool calls whose results are still to come. */
   calls: z.record(
     z.string(),
-    z.object({ tool: z.string(), kind: z.string(), input: z.unknown(), isTold: z.boolean() }),
+    z.object({ tool: z.string(), kind: z.string(), input: z.unknown(), isReported: z.boolean() }),
   ),
   /** The agent's text since its last tool call. */
   text: z.string(),

@@ -17,7 +17,7 @@ import { messageText } from '../programs/message-text.ts';
 import { actOf } from './acp-acts.ts';
 import { type AcpState, withoutProgram } from './acp-state.ts';
 import { JournalStream } from './journal-stream.ts';
-import { heard, heardOfCall } from './session-updates.ts';
+import { happeningsOf, happeningsOfCall } from './session-updates.ts';
 
 /** How long the output of a program that was killed may take to be read. */
 const lastWordsMs = 2_000;
@@ -65,7 +65,7 @@ export class AcpConversation implements Disposable {
     this.#connection = client({ name: 'geode' })
       .onNotification('session/update', ({ params }) => {
         if (this.#isLoading || params.sessionId !== this.#state.session) return;
-        const { happenings, state: after } = heard(params.update, this.#state);
+        const { happenings, state: after } = happeningsOf(params.update, this.#state);
         this.#state = after;
         if (happenings.length > 0) this.#keep({}, happenings);
       })
@@ -178,7 +178,7 @@ export class AcpConversation implements Disposable {
     { toolCall, options }: RequestPermissionRequest,
     id: string | number | null,
   ): Promise<RequestPermissionResponse> {
-    const { happenings, state } = heardOfCall({ ...toolCall, status: null }, this.#state, true);
+    const { happenings, state } = happeningsOfCall({ ...toolCall, status: null }, this.#state, true);
     const call = state.calls[toolCall.toolCallId];
     this.#state = state;
     const asked = this.#state.asked.filter((each) => each.id !== id);

@@ -4,12 +4,12 @@ import type { DriverHappening } from '../driver.ts';
 import { shortened } from '../programs/tool-output.ts';
 import type { AcpCall, AcpState } from './acp-state.ts';
 
-interface Heard {
+interface UpdateResult {
   readonly happenings: readonly DriverHappening[];
   readonly state: AcpState;
 }
 
-export function heard(update: SessionUpdate, state: AcpState): Heard {
+export function happeningsOf(update: SessionUpdate, state: AcpState): UpdateResult {
   switch (update.sessionUpdate) {
     case 'agent_message_chunk': {
       if (update.content.type !== 'text') return { happenings: [], state };
@@ -22,23 +22,23 @@ export function heard(update: SessionUpdate, state: AcpState): Heard {
         : { happenings: [], state };
     case 'tool_call':
     case 'tool_call_update':
-      return heardOfCall(update, state);
+      return happeningsOfCall(update, state);
     default:
       return { happenings: [], state };
   }
 }
 
 /** Reports a call once its input is known, and before its result or a question about it. */
-export function heardOfCall(update: ToolCallUpdate, state: AcpState, isNeeded = false): Heard {
+export function happeningsOfCall(update: ToolCallUpdate, state: AcpState, isNeeded = false): UpdateResult {
   const { toolCallId: id, status } = update;
   const call = callOf(update, state.calls[id]);
   const isOver = status === 'completed' || status === 'failed';
   const isReady = isNeeded || isOver || status === 'in_progress' || !isEmpty(update.rawInput);
   const happenings: DriverHappening[] = [];
   const { tool, input } = call;
-  if (isReady && !call.isTold) happenings.push({ type: 'tool-call', id, tool, input });
+  if (isReady && !call.isReported) happenings.push({ type: 'tool-call', id, tool, input });
   if (!isOver) {
-    const calls = { ...state.calls, [id]: { ...call, isTold: call.isTold || isReady } };
+    const calls = { ...state.calls, [id]: { ...call, isReported: call.isReported || isReady } };
     return { happenings, state: { ...state, calls, text: '' } };
   }
   const output = shortened(outputOf(update));
@@ -56,7 +56,7 @@ function callOf(
     tool: name ?? known?.tool ?? kind ?? title ?? 'tool',
     kind: kind ?? known?.kind ?? 'other',
     input,
-    isTold: known?.isTold ?? false,
+    isReported: known?.isReported ?? false,
   };
 }
 

@@ -8,7 +8,7 @@ import type { ToolConnection, ToolSessions } from '../../seams/tools.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
 import { openSessionTools } from '../session-tools.ts';
 import type { PermitRequest } from './agent-tool.ts';
-import { toldMessages } from './compaction.ts';
+import { modelMessages } from './compaction.ts';
 import { History } from './history.ts';
 import { instructionsWith, type LoopEvent, leadLoop } from './loop.ts';
 import { recalled } from './recalled.ts';
@@ -73,8 +73,8 @@ async function leadTurn(turn: DriverTurn, model: Model, options: BuiltinOptions)
   return await leadLoop({
     ...{ user: turn.user, model, steps: options.steps, signal, tools: toolsWith(hostTools) },
     instructions: instructionsWith(options.instructions),
-    messages: () => toldMessages(turn, history, compaction),
-    hear: () => history.hear(),
+    messages: () => modelMessages(turn, history, compaction),
+    takeSteers: () => history.takeSteers(),
     run: (call) => runTool(call, place),
     note: (event) => noteStep(turn, history, model.id, event),
   });

@@ -25,17 +25,17 @@ const instructions = `You shorten the conversation of a person with an agent, fo
  * Builds the messages of the next model call. If they are too long, results of tools in earlier turns are trimmed; when that is not
  * enough, earlier turns become a summary, made once by the cheap model and kept; when that fails, they are left out.
  */
-export async function toldMessages(
+export async function modelMessages(
   turn: DriverTurn,
   history: History,
   { historyTokens, summariser }: Compaction,
 ): Promise<readonly ModelMessage[]> {
-  const all = toldBy(history, (message) => message);
+  const all = messagesOf(history, (message) => message);
   if (sizeOf(all) <= historyTokens) return all;
-  const trimmed = toldBy(history, trimResults);
+  const trimmed = messagesOf(history, trimResults);
   if (sizeOf(trimmed) <= historyTokens) return trimmed;
   await summarise(turn, history, historyTokens, summariser());
-  const rest = toldBy(history, trimResults);
+  const rest = messagesOf(history, trimResults);
   if (history.summary === undefined) return fitting(rest, historyTokens);
   const summary = rest.slice(0, 1);
   return [...summary, ...fitting(rest.slice(1), historyTokens - sizeOf(summary))];
@@ -44,7 +44,7 @@ export async function toldMessages(
 type Shorten = (message: ModelMessage) => ModelMessage;
 
 /** The summary, if there is one, and what came after it; the turn that runs is not shortened. */
-function toldBy(history: History, shorten: Shorten): readonly ModelMessage[] {
+function messagesOf(history: History, shorten: Shorten): readonly ModelMessage[] {
   const { summary } = history;
   const messages = history
     .after(summary?.upto ?? 0)

@@ -88,11 +88,11 @@ export class History {
   }
 
   /** Adds messages that people sent since the last step to the turn. Returns false without new messages. */
-  hear(): boolean {
+  takeSteers(): boolean {
     return this.#ledger.write((sql) => {
-      const said = takeSteers(sql, this.turn);
-      if (said.length > 0) this.#insert(sql, { role: 'user', text: said.join('\n\n') });
-      return said.length > 0;
+      const steers = takeSteers(sql, this.turn);
+      if (steers.length > 0) this.#insert(sql, { role: 'user', text: steers.join('\n\n') });
+      return steers.length > 0;
     });
   }
 

@@ -13,7 +13,7 @@ export interface LoopScene {
   /** The messages for the model, with all steps so far. */
   messages(): readonly ModelMessage[] | Promise<readonly ModelMessage[]>;
   /** Takes in what people said to the turn since its last step; true when there was something. */
-  hear?(): boolean | Promise<boolean>;
+  takeSteers?(): boolean | Promise<boolean>;
   /** Does one call; a failure is a result too. */
   run(call: ToolCall): Promise<ToolResult>;
   /** Told of everything, each before the next step is taken. */
@@ -45,7 +45,7 @@ export async function leadLoop(scene: LoopScene): Promise<TurnEnd> {
     text = answer.text;
     scene.note({ type: 'answer', answer });
     if (answer.calls.length === 0) {
-      if (await scene.hear?.()) continue;
+      if (await scene.takeSteers?.()) continue;
       return { outcome: answer.finish === 'length' ? 'limit' : 'done', text };
     }
     const results: ToolResult[] = [];
@@ -56,7 +56,7 @@ export async function leadLoop(scene: LoopScene): Promise<TurnEnd> {
       results.push(result);
     }
     scene.note({ type: 'results', results });
-    await scene.hear?.();
+    await scene.takeSteers?.();
   }
   return { outcome: 'limit', text };
 }

@@ -111,7 +111,7 @@ export function usageOf({ usage }: Extract<ClaudeLine, { type: 'result' }>): Tok
 
 /** A line of its input. */
 export function userLine(text: string): string {
-  return said({
+  return lineOf({
     type: 'user',
     message: { role: 'user', content: text },
     parent_tool_use_id: null,
@@ -123,16 +123,16 @@ export function permissionLine(requestId: string, input: unknown, isAllowed: boo
   const response = isAllowed
     ? { behavior: 'allow', updatedInput: input }
     : { behavior: 'deny', message: 'The person who was asked did not allow this.' };
-  return said({
+  return lineOf({
     type: 'control_response',
     response: { subtype: 'success', request_id: requestId, response },
   });
 }
 
 export function interruptLine(requestId: string): string {
-  return said({ type: 'control_request', request_id: requestId, request: { subtype: 'interrupt' } });
+  return lineOf({ type: 'control_request', request_id: requestId, request: { subtype: 'interrupt' } });
 }
 
-function said(line: object): string {
+function lineOf(line: object): string {
   return `${JSON.stringify(line)}\n`;
 }

@@ -194,8 +194,8 @@ class TurnReader {
 
   /** The next message begins another session. */
   #gone(why: string): GeodeError {
-    const anew = { session: randomUUID(), isBegun: false, process: null, calls: {}, asked: [] };
-    this.#turn.keepLast([], { ...this.#state, ...anew });
+    const restarted = { session: randomUUID(), isBegun: false, process: null, calls: {}, asked: [] };
+    this.#turn.keepLast([], { ...this.#state, ...restarted });
     return new GeodeError('agent_failed', `Claude Code cannot go on with its session: ${why}`, {
       hint: 'Its session in the workspace is gone or cannot be read. The next message begins a new one.',
     });

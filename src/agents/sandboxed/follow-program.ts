@@ -113,7 +113,7 @@ async function answerFor(
   }
   if (line.type !== 'hear') return undefined;
   // A host that was killed before it answered has taken it in already.
-  if (history.ofTurn.length === base + line.position) history.hear();
+  if (history.ofTurn.length === base + line.position) history.takeSteers();
   const heard = history.ofTurn[base + line.position];
   return { type: 'heard', position: line.position, text: heard?.role === 'user' ? heard.text : null };
 }

@@ -90,16 +90,16 @@ async function workingNode(
 ): Promise<string> {
   const failures: string[] = [];
   for (const node of [nodeTarget, 'node']) {
-    const said = await sandbox
+    const result = await sandbox
       .exec({ argv: [node, program, '--version'], timeoutMs: 60_000 }, { signal })
       .catch((error: unknown) => {
         if (!isGeodeError(error, 'spawn_failed')) throw error;
         return { exitCode: null, stdout: '', stderr: error.message };
       });
-    const version = said.stdout.trim();
-    if (said.exitCode === 0 && version === agentVersion) return node;
-    if (said.exitCode === 0) throw wrongVersion(version);
-    failures.push(`${node}: ${said.stderr.trim().slice(-300) || `exit code ${said.exitCode}`}`);
+    const version = result.stdout.trim();
+    if (result.exitCode === 0 && version === agentVersion) return node;
+    if (result.exitCode === 0) throw wrongVersion(version);
+    failures.push(`${node}: ${result.stderr.trim().slice(-300) || `exit code ${result.exitCode}`}`);
   }
   throw new GeodeError(
     'agent_unavailable',

@@ -4,7 +4,7 @@ import { GeodeError } from '../../base/errors.ts';
 import type { PriceTable } from '../../base/prices.ts';
 import type { PersistentSandbox, UserSandboxes } from '../../seams/persistent.ts';
 import { type BuiltinOptions, beginOrGoOn, connectTools, namespaceOf, permitIn } from '../builtin/builtin.ts';
-import { toldMessages } from '../builtin/compaction.ts';
+import { modelMessages } from '../builtin/compaction.ts';
 import { History } from '../builtin/history.ts';
 import { recalled } from '../builtin/recalled.ts';
 import { offeredIn } from '../builtin/tools.ts';
@@ -65,7 +65,7 @@ async function leadTurn(turn: DriverTurn, id: string, options: SandboxedOptions)
     provider: serviceOf(id, options.services).kind,
     model: id.slice(id.indexOf('/') + 1),
     messages: () =>
-      toldMessages(turn, history, {
+      modelMessages(turn, history, {
         historyTokens: options.historyTokens,
         summariser: () => options.models.get('cheap'),
       }),

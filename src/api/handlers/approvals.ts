@@ -8,9 +8,9 @@ export function approvalHandlers(store: Approvals): Handlers<typeof approvals> {
   return {
     list: (which, { caller }) => store.list(caller.user, which),
     get: ({ approval }, { caller }) => store.get(caller.user, approval),
-    decide: ({ approval, ...said }, call) =>
+    decide: ({ approval, ...decision }, call) =>
       store.decide(call.caller.user, approval, {
-        ...said,
+        ...decision,
         by: nameOf(call.caller),
         byOperator: isOperator(call),
       }),

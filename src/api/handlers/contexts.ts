@@ -5,7 +5,7 @@ import type { ContextEvent, ContextResult } from '../../runs/contexts/result.ts'
 import type { Rich } from '../../runs/contexts/rich.ts';
 import { checkReach } from '../sandbox-of.ts';
 import type { Handlers } from '../serve.ts';
-import { toldMeanwhile } from '../told-meanwhile.ts';
+import { withEvents } from '../with-events.ts';
 
 export function contextHandlers(live: LiveContexts): Handlers<typeof contexts> {
   return {
@@ -25,7 +25,7 @@ export function contextHandlers(live: LiveContexts): Handlers<typeof contexts> {
         live.run(user, id, code, { ...options, ...(onEvent !== undefined && { onEvent }), signal });
       if (!wantsEvents) return shownResult(await start());
       await live.use(user, id, async () => {});
-      return told(start);
+      return eventsOf(start);
     },
     cells: ({ id }, { caller }) =>
       live.cells(caller.user, id).map(({ pieces, ...cell }) => ({ ...cell, pieces: pieces.map(shown) })),
@@ -38,10 +38,10 @@ export function contextHandlers(live: LiveContexts): Handlers<typeof contexts> {
 }
 
 /** The events as they come, then the result. */
-async function* told(start: (onEvent: (event: ContextEvent) => void) => Promise<ContextResult>) {
-  const telling = toldMeanwhile(start);
-  let step = await telling.next();
-  for (; !step.done; step = await telling.next()) yield shown(step.value);
+async function* eventsOf(start: (onEvent: (event: ContextEvent) => void) => Promise<ContextResult>) {
+  const stream = withEvents(start);
+  let step = await stream.next();
+  for (; !step.done; step = await stream.next()) yield shown(step.value);
   yield { type: 'end' as const, ...shownResult(step.value) };
 }
 

@@ -5,7 +5,7 @@ import { type EventGap, type Events, everyone, type HostEvent } from '../../seam
 import { refuseUnlessOwnSocket } from '../call.ts';
 import type { Handlers } from '../serve.ts';
 import { untilAborted } from '../until-aborted.ts';
-import { tellLive } from './live.ts';
+import { sendLive } from './live.ts';
 
 export function eventHandlers(source: Events): Handlers<typeof events> {
   return {
@@ -22,16 +22,19 @@ export function eventHandlers(source: Events): Handlers<typeof events> {
       const usage = measures && sandboxes !== undefined ? { of: sandboxes, everyMs } : undefined;
       return (talk) => {
         const ends = AbortSignal.any([talk.signal, call.stopping]);
-        return tellLive(talk, from(ends), usage, ends);
+        return sendLive(talk, from(ends), usage, ends);
       };
     },
   };
 }
 
-type Told = StreamItemOf<typeof events.read>;
+type Numbered = StreamItemOf<typeof events.read>;
 
 /** A number comes first, so that a caller that is cut off before the first event knows where it was. */
-async function* numbered(after: number, found: AsyncIterable<HostEvent | EventGap>): AsyncGenerator<Told> {
+async function* numbered(
+  after: number,
+  found: AsyncIterable<HostEvent | EventGap>,
+): AsyncGenerator<Numbered> {
   yield { event: { type: 'ready', seq: after }, next: after };
   for await (const event of found) yield { event, next: event.seq };
 }

@@ -8,13 +8,13 @@ export function keyHandlers(store: KeyStore, events: EventSink = noEvents): Hand
     list: () => store.list().map(shown),
     create({ user, scopes, label = '' }) {
       const { key, secret } = store.create({ user, scopes, label });
-      events.tell(user, { type: 'key-create', key: key.id });
+      events.emit(user, { type: 'key-create', key: key.id });
       return { ...shown(key), secret };
     },
     revoke({ id }) {
       store.revoke(id);
       const revoked = store.list().find((key) => key.id === id);
-      if (revoked !== undefined) events.tell(revoked.user, { type: 'key-revoke', key: id });
+      if (revoked !== undefined) events.emit(revoked.user, { type: 'key-revoke', key: id });
     },
   };
 }

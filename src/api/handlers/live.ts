@@ -8,7 +8,7 @@ import type { Talk } from '../sockets.ts';
 
 type Live = Talk<typeof declared.read>;
 
-export async function tellLive(
+export async function sendLive(
   talk: Live,
   events: AsyncIterable<StreamItemOf<typeof declared.read>>,
   usage: { readonly of: UserSandboxes; readonly everyMs: number } | undefined,
@@ -17,7 +17,7 @@ export async function tellLive(
   // Either reader may find that the other side has left.
   const over = new AbortController();
   const ends = AbortSignal.any([signal, talk.signal, over.signal]);
-  const measuring = usage && tellUsage(talk, usage.of, usage.everyMs, ends);
+  const measuring = usage && sendUsage(talk, usage.of, usage.everyMs, ends);
   try {
     for await (const { event } of events) await talk.send(event);
   } finally {
@@ -27,7 +27,7 @@ export async function tellLive(
 }
 
 /** Sandboxes that run, and those that come to run later; a failure to look at one is no end of the rest. */
-async function tellUsage(
+async function sendUsage(
   talk: Live,
   sandboxes: UserSandboxes,
   everyMs: number,

@@ -8,12 +8,14 @@ import type { Journal } from '../../seams/journal.ts';
 import type { ProcessEvent } from '../../seams/process.ts';
 import type { Call } from '../call.ts';
 
-type Told = StreamItemOf<typeof processes.output>;
+type OutputItem = StreamItemOf<typeof processes.output>;
 
 /** From an offset to its exit. */
 export async function outputOf(call: Call, chat: string, process: string, from: number) {
   const { journal, isLive } = await journalOf(call, chat, process);
-  return told(isLive ? journal.follow(from, { signal: call.signal }) : recorded(journal, from, process));
+  return shownEvents(
+    isLive ? journal.follow(from, { signal: call.signal }) : recorded(journal, from, process),
+  );
 }
 
 /** The journal of a process of the caller, and whether anything may be added to it. */
@@ -39,7 +41,9 @@ function* recorded(journal: Journal, from: number, process: string): Generator<P
     );
 }
 
-async function* told(events: AsyncIterable<ProcessEvent> | Iterable<ProcessEvent>): AsyncGenerator<Told> {
+async function* shownEvents(
+  events: AsyncIterable<ProcessEvent> | Iterable<ProcessEvent>,
+): AsyncGenerator<OutputItem> {
   for await (const event of events) {
     if (event.type === 'exit') yield { event };
     else if (event.type === 'output-lost') yield { event, next: event.offset + event.length };

@@ -23,13 +23,13 @@ export async function talkOf(
   events: AsyncIterable<ProcessEvent>,
   denials: () => readonly Denial[] = () => [],
 ): Promise<'ended' | 'left'> {
-  const hearing = Promise.withResolvers<never>();
-  void hear(talk, process).catch(hearing.reject);
-  hearing.promise.catch(() => {});
-  return Promise.race([tell(talk, events, denials), hearing.promise]);
+  const receiving = Promise.withResolvers<never>();
+  void receive(talk, process).catch(receiving.reject);
+  receiving.promise.catch(() => {});
+  return Promise.race([sendOutput(talk, events, denials), receiving.promise]);
 }
 
-async function tell(
+async function sendOutput(
   talk: ProcessTalk,
   events: AsyncIterable<ProcessEvent>,
   denials: () => readonly Denial[],
@@ -51,13 +51,13 @@ async function tell(
   throw new GeodeError('internal', 'The process ended without an exit record.');
 }
 
-async function hear(talk: ProcessTalk, process: Reached): Promise<void> {
-  for await (const heard of talk.received()) {
-    if (heard instanceof Uint8Array) await process.write(heard).catch(ignoreEnd);
-    else if (heard.type === 'stdin-close') await process.closeStdin().catch(ignoreEnd);
-    else if (heard.type === 'resize') await process.resize(heard).catch(ignoreEnd);
-    else if (heard.tree === true && heard.signal === 'SIGKILL') await process.kill();
-    else await process.signal(heard.signal).catch(ignoreEnd);
+async function receive(talk: ProcessTalk, process: Reached): Promise<void> {
+  for await (const message of talk.received()) {
+    if (message instanceof Uint8Array) await process.write(message).catch(ignoreEnd);
+    else if (message.type === 'stdin-close') await process.closeStdin().catch(ignoreEnd);
+    else if (message.type === 'resize') await process.resize(message).catch(ignoreEnd);
+    else if (message.tree === true && message.signal === 'SIGKILL') await process.kill();
+    else await process.signal(message.signal).catch(ignoreEnd);
   }
 }
 

@@ -23,7 +23,7 @@ export function runHandlers(
       runner &&
       (async (asked, call) => {
         const { code, language, options, outputLimitBytes } = runOf(call, asked, egress);
-        if (call.wantsEvents) return told(runner.stream(code, language, options));
+        if (call.wantsEvents) return eventsOf(runner.stream(code, language, options));
         const limit = outputLimitBytes === undefined ? {} : { outputLimitBytes };
         return shown(await runner.run(code, language, { ...options, ...limit }));
       }),
@@ -56,7 +56,7 @@ export function runOf(
   return { code, language, options, outputLimitBytes };
 }
 
-async function* told(events: AsyncIterable<RunEvent>) {
+async function* eventsOf(events: AsyncIterable<RunEvent>) {
   for await (const event of events) yield shownEvent(event);
 }
 

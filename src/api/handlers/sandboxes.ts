@@ -8,7 +8,7 @@ import type { ApiParts } from '../environment.ts';
 import { pullWatch } from '../pull-watch.ts';
 import { checkReach, runningSandbox, startedSandbox } from '../sandbox-of.ts';
 import type { Handlers } from '../serve.ts';
-import { toldMeanwhile } from '../told-meanwhile.ts';
+import { withEvents } from '../with-events.ts';
 
 export function sandboxHandlers(
   all: Sandboxes,
@@ -73,8 +73,8 @@ async function made(call: Call, chat: string, spec: PersistentSpec) {
 }
 
 async function* creation(call: Call, chat: string, spec: PersistentSpec) {
-  const status = yield* toldMeanwhile((tell: (event: PullEvent) => void) =>
-    pullWatch.run(tell, () => made(call, chat, spec)),
+  const status = yield* withEvents((emit: (event: PullEvent) => void) =>
+    pullWatch.run(emit, () => made(call, chat, spec)),
   );
   yield { type: 'sandbox-ready' as const, ...status };
 }

@@ -117,8 +117,8 @@ async function run(
 }
 
 async function* stdinOf(talk: Talk<typeof sockets.run>): AsyncGenerator<Uint8Array> {
-  for await (const heard of talk.received()) {
-    if (!(heard instanceof Uint8Array)) return;
-    yield heard;
+  for await (const message of talk.received()) {
+    if (!(message instanceof Uint8Array)) return;
+    yield message;
   }
 }

@@ -11,13 +11,13 @@ type Batches = Iterable<readonly NewEntry[]> | AsyncIterable<readonly NewEntry[]
 
 /** A refusal of events keeps the batches before it. */
 export async function storeMany({ memory, left, wantsEvents }: Call, batches: Batches, total: number) {
-  if (wantsEvents) return told(memory, batches, total, left);
+  if (wantsEvents) return eventsOf(memory, batches, total, left);
   const entries: NewEntry[] = [];
   for await (const batch of batches) entries.push(...batch);
   return (await memory.storeMany(entries, { signal: left })).map(shownStored);
 }
 
-async function* told(memory: Memory, batches: Batches, total: number, signal: AbortSignal) {
+async function* eventsOf(memory: Memory, batches: Batches, total: number, signal: AbortSignal) {
   let done = 0;
   for await (const batch of batches) {
     const stored = await memory.storeMany(batch, { signal });

@@ -74,7 +74,7 @@ export class SqlBus implements Bus {
 
   drop = (lane: string) => this.#change(() => inbox.dropWaiting(lane));
 
-  say = (reply: NewReply) => this.#change((now) => outbox.storeReply(reply, now));
+  storeReply = (reply: NewReply) => this.#change((now) => outbox.storeReply(reply, now));
 
   claimReply = (channel: string, leaseMs: number, repeatMs = 0) =>
     this.#store.write((now) => outbox.claimNextReply(channel, { leaseMs, repeatMs }, now), 'reply');

@@ -62,7 +62,7 @@ export const shellCommand: CliCommand = {
       const { env: _, ...spec } = await creationFrom(context);
       const status = await makeIn(chat, spec, context);
       const running = await chat.within((sandbox) => terminalIn(sandbox, status, argv, context));
-      return tell(await joinTerminal(running, context), chat, context);
+      return reportLeft(await joinTerminal(running, context), chat, context);
     });
   },
 };
@@ -144,7 +144,7 @@ async function shellOf({ rootFiles }: RemoteSandbox): Promise<string> {
   return '/bin/sh';
 }
 
-function tell(left: Left, { name }: HostedChat, context: CliContext): number {
+function reportLeft(left: Left, { name }: HostedChat, context: CliContext): number {
   if (left.type === 'ended') {
     explainExit(left.exit, context);
     return exitCodeOf(left.exit);

@@ -95,8 +95,8 @@ async function takenAnswer(ask: () => Promise<Answer>, init: RequestInit): Promi
   try {
     const answer = await ask();
     if (answer.status !== 503) return answer;
-    const said = await answer.text();
-    return isStopping(said) ? undefined : { ...answer, body: null, text: async () => said };
+    const text = await answer.text();
+    return isStopping(text) ? undefined : { ...answer, body: null, text: async () => text };
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
     if (code === 'ECONNREFUSED' || code === 'ENOENT') return undefined;
@@ -107,9 +107,9 @@ async function takenAnswer(ask: () => Promise<Answer>, init: RequestInit): Promi
   }
 }
 
-function isStopping(said: string): boolean {
+function isStopping(text: string): boolean {
   try {
-    const problem: unknown = JSON.parse(said);
+    const problem: unknown = JSON.parse(text);
     return (
       typeof problem === 'object' && problem !== null && 'code' in problem && problem.code === 'stopping'
     );

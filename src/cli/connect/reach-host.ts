@@ -66,8 +66,8 @@ export async function reachHost(
       await delay(pauseMs);
       continue;
     }
-    const meanwhile = await look();
-    if (meanwhile !== undefined) return meanwhile;
+    const running = await look();
+    if (running !== undefined) return running;
     const { startHost } = await import('./start-host.ts');
     await startHost(context, {
       waitMs: Math.max(waitMs, leastWaitMs),

@@ -63,12 +63,12 @@ function openWords(path: string): number {
 /** Empty when it ended without a word. */
 function firstLine({ stdout }: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
-    let said = '';
+    let output = '';
     stdout?.setEncoding('utf8').on('data', (piece: string) => {
-      said += piece;
-      if (said.includes('\n')) resolve(said);
+      output += piece;
+      if (output.includes('\n')) resolve(output);
     });
-    stdout?.once('close', () => resolve(said));
+    stdout?.once('close', () => resolve(output));
   });
 }
 
@@ -82,8 +82,8 @@ const answerSchema = z.union([
   }),
 ]);
 
-function checkAnswer(said: string): void {
-  const answer = answerSchema.safeParse(parsed(said)).data;
+function checkAnswer(output: string): void {
+  const answer = answerSchema.safeParse(parsed(output)).data;
   if (answer === undefined) {
     throw new GeodeError('internal', 'The host of the sandboxes could not be started.', {
       hint: 'See its output in the file host.words of the state folder, or run geode host to see it here.',
@@ -92,9 +92,9 @@ function checkAnswer(said: string): void {
   if ('error' in answer) throw new GeodeError(answer.code, answer.error, answer);
 }
 
-function parsed(said: string): unknown {
+function parsed(output: string): unknown {
   try {
-    return JSON.parse(said);
+    return JSON.parse(output);
   } catch {
     return undefined;
   }

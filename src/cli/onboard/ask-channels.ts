@@ -82,6 +82,6 @@ async function askOwner(form: ChannelForm, ask: Ask): Promise<string | undefined
     { check: (given) => (/^[\w.:@+-]{0,64}$/.test(given) ? undefined : 'An id as the platform shows it') },
   );
   if (owner !== '') return owner;
-  ask.say(`Write to ${form.name} once the gateway runs: it answers with a code for geode chat pair CODE.`);
+  ask.show(`Write to ${form.name} once the gateway runs: it answers with a code for geode chat pair CODE.`);
   return undefined;
 }

@@ -23,7 +23,7 @@ export interface Ask {
   confirm(message: string, first: boolean): Promise<boolean>;
   /** Shows that something is being tried; what went wrong is shown and gives undefined. */
   trying<T>(what: string, work: () => Promise<T>, found: (result: T) => string): Promise<T | undefined>;
-  say(words: string): void;
+  show(words: string): void;
 }
 
 interface TextOptions {
@@ -88,7 +88,7 @@ export function terminalAsk({ streams, signal }: CliContext): Ask {
         return undefined;
       }
     },
-    say: (words) => prompts.log.message(words, { output: streams.stdout }),
+    show: (words) => prompts.log.message(words, { output: streams.stdout }),
   };
 }
 

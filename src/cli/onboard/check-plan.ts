@@ -24,8 +24,8 @@ export async function tryProvider(trial: ProviderTrial, context: CliContext): Pr
   const { checkProvider } = await import('../../host/check-provider.ts');
   const { storedSecret } = await import('../../host/stored-secret.ts');
   const key = trial.key ?? storedSecret(config, secretOfService(trial.service));
-  const said = await checkProvider({ ...trial, ...(key && { key }) }, { signal: context.signal });
-  return { what: `${trial.service}/${trial.model}`, found: `answers: ${said.slice(0, 60)}` };
+  const answer = await checkProvider({ ...trial, ...(key && { key }) }, { signal: context.signal });
+  return { what: `${trial.service}/${trial.model}`, found: `answers: ${answer.slice(0, 60)}` };
 }
 
 export async function tryChannel(plan: ChannelPlan, context: CliContext): Promise<Checked> {

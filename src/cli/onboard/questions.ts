@@ -93,7 +93,7 @@ async function askRuntime(
     const name = await ask.choose('Which runtime should sandboxes use?', choices, config.runtime.name);
     if (name === 'again') continue;
     if (name === 'auto' && !isSafe) {
-      ask.say('No runtime that isolates works here yet; see the fixes above.');
+      ask.show('No runtime that isolates works here yet; see the fixes above.');
       continue;
     }
     if (name === 'native' && !(await ask.confirm('native does not isolate at all. Use it anyway?', false)))

@@ -27,8 +27,8 @@ export async function showAgent(
       isInLine = !words.endsWith('\n');
     } else {
       endLine();
-      const isSaid = values.quiet !== true || event.type === 'error' || event.type === 'permission-request';
-      if (isSaid) for (const line of linesOf(event, paint)) err(line);
+      const isShown = values.quiet !== true || event.type === 'error' || event.type === 'permission-request';
+      if (isShown) for (const line of linesOf(event, paint)) err(line);
     }
   }
   endLine();

@@ -22,6 +22,6 @@ export function outcomeOf({ state, decision, decidedBy, until, answer }: Approva
   if (state === 'expired') return 'denied: nobody decided in time';
   if (state === 'withdrawn') return 'withdrawn: nobody waits for it now';
   const end = until === null ? '' : ` until ${new Date(until).toISOString()}`;
-  const said = answer === null ? '' : `: ${answer}`;
-  return `${decision}${end} by ${decidedBy ?? 'somebody'}${said}`;
+  const answerText = answer === null ? '' : `: ${answer}`;
+  return `${decision}${end} by ${decidedBy ?? 'somebody'}${answerText}`;
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { ApiEnv } from '../../api/environment.ts';
 import { errorOf, problemFor } from '../../api/problems.ts';
 import { signalOf } from '../../api/streams.ts';
-import { toldMeanwhile } from '../../api/told-meanwhile.ts';
+import { withEvents } from '../../api/with-events.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { User } from '../../base/identity.ts';
 import type { LiveContexts } from '../../runs/contexts/live-contexts.ts';
@@ -38,10 +38,10 @@ export function codeRoutes(door: Hono<ApiEnv>, reach: Reach, contexts: LiveConte
         hint: 'Give envs when the sandbox is made, or set them in the code.',
       });
     const own = id ? ownContext(place, contexts, id).id : await usual.of(place, languageOf(language));
-    const running = toldMeanwhile((tell: (event: ContextEvent) => void) =>
+    const running = withEvents((emit: (event: ContextEvent) => void) =>
       contexts.run(place.user, own, unindented(code), {
         timeoutMs: null,
-        onEvent: tell,
+        onEvent: emit,
         signal: signalOf(context),
       }),
     );

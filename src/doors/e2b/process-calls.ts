@@ -97,17 +97,17 @@ async function* started(
     },
     { inStep: true, signal: signalOf(context) },
   );
-  yield* told(context, process, asked !== undefined);
+  yield* processEvents(context, process, asked !== undefined);
 }
 
 /** New output of the process; a caller that disconnects does not end it. */
 async function* joined(reach: Reach, context: Context<ApiEnv>, pid: number): AsyncGenerator<object, void> {
   const { sandbox, facts } = await found(reach, context, pid);
   const process = await sandbox.attach(facts.id, { from: facts.offset, signal: signalOf(context) });
-  yield* told(context, process, facts.terminal !== null);
+  yield* processEvents(context, process, facts.terminal !== null);
 }
 
-async function* told(
+async function* processEvents(
   context: Context<ApiEnv>,
   process: Process,
   hasTerminal: boolean,

@@ -8,22 +8,22 @@ const windowMs = 60_000;
 const mostTargets = 30;
 
 /** Tells of the refusals of one sandbox. One that asks again and again cannot push other events out of the stream. */
-export function denialTeller(
+export function denialEvents(
   events: EventSink,
   { user, sandboxId, chat }: EgressOwner,
   now: () => number = Date.now,
 ): (denial: Denial) => void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let windowEnd = 0;
   return ({ host, port, rule }) => {
     if (now() >= windowEnd) {
       windowEnd = now() + windowMs;
-      told.clear();
+      reported.clear();
     }
     const target = `${host}:${port}`;
-    if (told.has(target) || told.size >= mostTargets) return;
-    told.add(target);
-    events.tell(user === '' ? localUser : user, {
+    if (reported.has(target) || reported.size >= mostTargets) return;
+    reported.add(target);
+    events.emit(user === '' ? localUser : user, {
       type: 'egress-denied',
       sandbox: sandboxId,
       chat: chat ?? null,

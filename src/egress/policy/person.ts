@@ -42,7 +42,7 @@ export function personFor({ approvals, grants, owner, waitMs }: PersonOptions): 
   const { sandboxId, chat } = owner;
   const denied = new Map<string, number>();
 
-  const said = (request: Request, approval: Approval): Answer => {
+  const answerOf = (request: Request, approval: Approval): Answer => {
     const { decision, state, byOperator, until, id } = approval;
     const target = shownTarget(request);
     if (state === 'expired')
@@ -98,7 +98,7 @@ export function personFor({ approvals, grants, owner, waitMs }: PersonOptions): 
           },
           { signal },
         );
-        return said(request, approval);
+        return answerOf(request, approval);
       } catch (error) {
         if (isGeodeError(error, 'too_many_approvals'))
           return { refused: 'cannot be asked about: too much waits for an answer already' };

@@ -64,10 +64,10 @@ export class CallLog implements AsyncDisposable {
       // The events are in the same ledger, which is closed by now.
       if (this.#isOver) return;
     }
-    for (const record of records) this.#tell(record);
+    for (const record of records) this.#emit(record);
   }
 
-  #tell(record: ToolCallRecord): void {
+  #emit(record: ToolCallRecord): void {
     const { sandboxId, tool, outcome } = record;
     const key = JSON.stringify([sandboxId, tool, outcome]);
     const known = this.#recent.get(key);
@@ -76,12 +76,12 @@ export class CallLog implements AsyncDisposable {
       return;
     }
     if (this.#isOver) {
-      tellOf(this.#options.events, record, 1);
+      emitCalls(this.#options.events, record, 1);
       return;
     }
     const recent = new RecentCalls(this.#options.events, () => this.#recent.delete(key));
     this.#recent.set(key, recent);
-    recent.tell(record, 1);
+    recent.emit(record, 1);
   }
 }
 
@@ -103,14 +103,14 @@ class RecentCalls implements Disposable {
     this.#calls += 1;
   }
 
-  tell(record: ToolCallRecord, calls: number): void {
-    tellOf(this.#events, record, calls);
+  emit(record: ToolCallRecord, calls: number): void {
+    emitCalls(this.#events, record, calls);
     this.#timer = setTimeout(() => this.#next(), eventEveryMs).unref();
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
-    if (this.#last !== undefined) tellOf(this.#events, this.#last, this.#calls);
+    if (this.#last !== undefined) emitCalls(this.#events, this.#last, this.#calls);
     this.#onQuiet();
   }
 
@@ -120,15 +120,15 @@ class RecentCalls implements Disposable {
     this.#last = undefined;
     this.#calls = 0;
     if (last === undefined) this.#onQuiet();
-    else this.tell(last, calls);
+    else this.emit(last, calls);
   }
 }
 
-function tellOf(
+function emitCalls(
   events: EventSink,
   { user, chat, sandboxId: sandbox, tool, outcome, durationMs }: ToolCallRecord,
   calls: number,
 ): void {
   const one = { type: 'tool-call' as const, tool, outcome, durationMs, sandbox, chat };
-  events.tell(user, calls === 1 ? one : { ...one, calls });
+  events.emit(user, calls === 1 ? one : { ...one, calls });
 }

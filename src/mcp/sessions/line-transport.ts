@@ -21,7 +21,7 @@ export class LineTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #stream: Duplex;
-  readonly #heard: (message: JSONRPCMessage) => void;
+  readonly #onMessage: (message: JSONRPCMessage) => void;
   #pieces: Buffer[] = [];
   #length = 0;
   #closed = false;
@@ -30,9 +30,9 @@ export class LineTransport implements Transport {
   #rest: Buffer | undefined;
 
   /** Every message is heard before it is handed on. */
-  constructor(stream: Duplex, heard: (message: JSONRPCMessage) => void = () => {}) {
+  constructor(stream: Duplex, onMessage: (message: JSONRPCMessage) => void = () => {}) {
     this.#stream = stream;
-    this.#heard = heard;
+    this.#onMessage = onMessage;
   }
 
   async start(): Promise<void> {
@@ -108,7 +108,7 @@ export class LineTransport implements Transport {
       if (message === undefined)
         this.#refuse(INVALID_REQUEST, 'The line is not one message of JSON-RPC 2.0.', idOf(value));
       else {
-        this.#heard(message);
+        this.#onMessage(message);
         this.onmessage?.(message);
       }
     }

@@ -117,7 +117,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
     table.set(session);
     sessions.set(sandboxId, session);
     if (before === undefined)
-      events.tell(user, { type: 'tools-open', tools: names, sandbox: sandboxId, chat });
+      events.emit(user, { type: 'tools-open', tools: names, sandbox: sandboxId, chat });
     const { place } = served;
     return { ...session, place, server: { command: place.guest, args: ['mcp', place.socket] } };
   };
@@ -129,7 +129,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
     forget(sandboxId);
     // In one that has ended there is no socket any more.
     await door?.close(cancel).catch(() => {});
-    events.tell(session.user, { type: 'tools-close', sandbox: sandboxId, chat: session.chat });
+    events.emit(session.user, { type: 'tools-close', sandbox: sandboxId, chat: session.chat });
     return true;
   };
   const inTurn = <T>(sandboxId: string, work: () => Promise<T>) => turns.in([sandboxId], work);

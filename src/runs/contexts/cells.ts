@@ -34,7 +34,7 @@ export class ContextCells {
     };
     this.#cells.push(entry);
     return {
-      hear: (event: ContextEvent): void => {
+      add: (event: ContextEvent): void => {
         const pieces = withPiece(entry.cell.pieces, event);
         entry.cell = { ...entry.cell, pieces };
         entry.bytes += sizeOf(event);

@@ -3,8 +3,8 @@ import { type Cancel, within } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import type { Process } from '../../seams/process.ts';
 import type { Workspace } from '../../seams/sandbox.ts';
-import { Ending, type InterpreterEnd, type RunEnd } from './ending.ts';
 import { broken, FrameReader } from './frames.ts';
+import { EndNotifier, type InterpreterEnd, type RunEnd } from './interpreter-end.ts';
 import { type KernelSpec, kernelSource } from './languages.ts';
 import { type InterpreterOptions, launch, notStarted } from './launch.ts';
 import { type CheckState, type KernelCommand, type KernelMessage, parseMessage, richOf } from './messages.ts';
@@ -31,7 +31,7 @@ export class Interpreter {
   readonly #process: Process;
   readonly #limits: ContextLimits;
   readonly #readers: Readonly<Record<Kind, FrameReader>>;
-  readonly #ending: Ending;
+  readonly #ending: EndNotifier;
   readonly #answers = new Map<string, (message: KernelMessage) => void>();
   #record: ResultRecord;
   #running: Running | undefined;
@@ -57,7 +57,7 @@ export class Interpreter {
       stdout: new FrameReader(token, largestMessageBytes),
       stderr: new FrameReader(token, largestMessageBytes),
     };
-    this.#ending = new Ending(this.#follow());
+    this.#ending = new EndNotifier(this.#follow());
   }
 
   /** Ready for code when it resolves; when it rejects nothing is left running. */
@@ -79,12 +79,17 @@ export class Interpreter {
     } catch (error) {
       await interpreter.kill();
       const end = await interpreter.ended;
-      const said = interpreter.#record.result({ status: 'ended', exit: null, interpreter: 0, durationMs: 0 });
+      const output = interpreter.#record.result({
+        status: 'ended',
+        exit: null,
+        interpreter: 0,
+        durationMs: 0,
+      });
       if (isGeodeError(error, 'process_not_found') && end.type === 'exit') {
         throw notStarted(
           spec,
           options,
-          `it ended before it was ready: ${said.stderr.slice(-2000).trim()}`,
+          `it ended before it was ready: ${output.stderr.slice(-2000).trim()}`,
           error,
         );
       }
@@ -106,7 +111,7 @@ export class Interpreter {
     const record = this.#record;
     this.#wasInterrupted = false;
     const over = Promise.withResolvers<RunEnd>();
-    const forget = this.#ending.tell(over.resolve);
+    const forget = this.#ending.onEnd(over.resolve);
     this.#running = {
       run,
       waitsFor: new Set(['stdout', 'stderr']),
@@ -231,7 +236,7 @@ export class Interpreter {
     const answer = Promise.withResolvers<KernelMessage>();
     answer.promise.catch(() => {});
     this.#answers.set(key, answer.resolve);
-    const forget = this.#ending.tell((end) => {
+    const forget = this.#ending.onEnd((end) => {
       answer.reject(end.type === 'failure' ? end.error : interpreterGone(this.#spec));
     });
     try {

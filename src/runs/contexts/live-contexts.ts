@@ -168,7 +168,7 @@ export function openLiveContexts(
           found.context.run(code, {
             ...options,
             onEvent(event) {
-              cell.hear(event);
+              cell.add(event);
               onEvent?.(event);
             },
           }),
@@ -177,7 +177,7 @@ export function openLiveContexts(
         return result;
       } finally {
         cell.end(status, durationMs);
-        events.tell(user, { type: 'cell-end', context: id, status });
+        events.emit(user, { type: 'cell-end', context: id, status });
       }
     },
     cells: (user, id) => find(user, id).cells.all,

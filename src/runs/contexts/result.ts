@@ -71,7 +71,7 @@ export class ResultRecord {
 
   output(kind: 'stdout' | 'stderr', bytes: Uint8Array): void {
     const { text, kept } = this.#streams[kind].add(bytes, this.#limits.outputBytes);
-    if (this.#listener !== undefined || kept) this.#tell({ type: kind, text });
+    if (this.#listener !== undefined || kept) this.#emit({ type: kind, text });
   }
 
   show(result: Rich): void {
@@ -82,12 +82,12 @@ export class ResultRecord {
     }
     this.#resultBytes += size;
     this.#results.push(result);
-    this.#tell({ type: 'result', result });
+    this.#emit({ type: 'result', result });
   }
 
   fail(error: ContextError): void {
     this.#error = error;
-    this.#tell({ type: 'error', error });
+    this.#emit({ type: 'error', error });
   }
 
   result(facts: Pick<ContextResult, 'status' | 'exit' | 'interpreter' | 'durationMs'>): ContextResult {
@@ -103,7 +103,7 @@ export class ResultRecord {
     };
   }
 
-  #tell(event: ContextEvent): void {
+  #emit(event: ContextEvent): void {
     if (this.#listener === undefined) this.#early.push(event);
     else this.#listener(event);
   }

@@ -32,7 +32,7 @@ export class RunRecorder {
     this.#streams = { stdout: shownStream(secrets), stderr: shownStream(secrets) };
   }
 
-  hear(event: RunEvent): void {
+  add(event: RunEvent): void {
     if (event.type === 'sandbox-ready') this.#ready = { event, at: Date.now(), startMs: performance.now() };
     else if (event.type === 'stdout' || event.type === 'stderr') this.#write(event.type, event.bytes);
     else if (event.type === 'compile-output') this.#write(event.stream, event.bytes);

@@ -163,6 +163,6 @@ function programStream(program: string, args: readonly string[], searchPath: str
 }
 
 function words(error: unknown): string {
-  const said = (error as { stderr?: unknown } | undefined)?.stderr;
-  return typeof said === 'string' && said.trim() !== '' ? said.trim() : reasonOf(error);
+  const message = (error as { stderr?: unknown } | undefined)?.stderr;
+  return typeof message === 'string' && message.trim() !== '' ? message.trim() : reasonOf(error);
 }

@@ -84,8 +84,8 @@ async function* progressOf(stream: AsyncIterable<unknown>): AsyncGenerator<PullP
 
 /** "Not there" and "not now" call for different next steps; the engine tells them apart in prose only. */
 function refusal(name: string, cause: unknown): GeodeError {
-  const said = (cause as { json?: { message?: unknown } }).json?.message;
-  const words = (typeof said === 'string' ? said : reasonOf(cause))
+  const message = (cause as { json?: { message?: unknown } }).json?.message;
+  const words = (typeof message === 'string' ? message : reasonOf(cause))
     .replace(/^\(HTTP code \d+\) [^-]*- /, '')
     .trim();
   const missing = statusOf(cause) === 404 || /manifest unknown|not found|does not exist/i.test(words);

@@ -32,8 +32,8 @@ export function statusOf(error: unknown): number | undefined {
 }
 
 function words(error: unknown): string {
-  const said = (error as { json?: { message?: unknown } } | undefined)?.json?.message;
-  return typeof said === 'string' ? said : reasonOf(error);
+  const message = (error as { json?: { message?: unknown } } | undefined)?.json?.message;
+  return typeof message === 'string' ? message : reasonOf(error);
 }
 
 export async function removeContainer(container: Docker.Container, signal?: AbortSignal): Promise<void> {

@@ -19,7 +19,7 @@ import { workdir } from '../spec.ts';
 import { writeBundle } from './bundle.ts';
 import { type GvisorSandbox, gvisorFrost, isPausedByGvisor } from './gvisor.ts';
 import type { OciOptions } from './options.ts';
-import { findProgram, type OciProgram, startContainer, tell } from './program.ts';
+import { findProgram, type OciProgram, runQuietly, startContainer } from './program.ts';
 
 /** The user of commands if the host has no user for each sandbox. */
 const sharedUser = { uid: 61_000, gid: 61_000 };
@@ -161,7 +161,7 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
         const here = await program(signal).catch(() => undefined);
         if (here !== undefined) {
           const run = (...args: string[]) =>
-            tell(here.program, [...rootOf(room), ...args], options.path, signal);
+            runQuietly(here.program, [...rootOf(room), ...args], options.path, signal);
           await run('kill', room.id, 'TERM');
           const until = performance.now() + endDeadlineMs;
           while (handle !== '' && (await vitalOf(handle, room.words)).alive && performance.now() < until)

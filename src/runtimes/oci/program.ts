@@ -89,17 +89,17 @@ export async function startContainer(start: Start): Promise<string> {
   const [code] = await once(child, 'close').finally(() => words.close());
   const pid = code === 0 ? Number(await readFile(pidFile, 'utf8')) : undefined;
   if (pid === undefined) {
-    const said = (await readFile(wordsFile, 'utf8').catch(() => '')).trim().slice(-500);
+    const errorText = (await readFile(wordsFile, 'utf8').catch(() => '')).trim().slice(-500);
     throw new GeodeError(
       'engine_failed',
-      `${basename(program)} could not start the container: ${said || `exit ${code}`}.`,
+      `${basename(program)} could not start the container: ${errorText || `exit ${code}`}.`,
     );
   }
   return `${pid}:${(await startTime(pid)) ?? 'ended'}`;
 }
 
 /** Runs a short command of the program. An unknown container is no error. */
-export async function tell(
+export async function runQuietly(
   program: string,
   args: readonly string[],
   path: string,

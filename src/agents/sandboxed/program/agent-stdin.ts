@@ -37,11 +37,11 @@ export async function agentStdin(options: AgentStdinOptions): Promise<boolean> {
   try {
     request = parseRequest(await lines.next(), options.events);
     output.secret = request.secret;
-    output.tell({ type: 'start', version: agentVersion });
+    output.send({ type: 'start', version: agentVersion });
     const { folder, variable, signal } = options;
-    const tell = (line: AgentLine) => output.tell(line);
-    const host = request.host && request.secret ? hostOn(lines, request.secret, tell) : undefined;
-    response = await answerRequest(request, { folder, variable, tell, host, signal });
+    const send = (line: AgentLine) => output.send(line);
+    const host = request.host && request.secret ? hostOn(lines, request.secret, send) : undefined;
+    response = await answerRequest(request, { folder, variable, send, host, signal });
   } catch (error) {
     options.log(`agent-stdin: ${reasonOf(error)}`);
     response = failure(request?.request_id ?? null, error);
@@ -88,7 +88,7 @@ class Output {
     this.#write = options.write ?? writeAll;
   }
 
-  tell(line: AgentLine): void {
+  send(line: AgentLine): void {
     // The break before it ends what a tool may have written without one.
     if (this.#options.events) this.#write(1, `\n${this.#signed(plain(line))}\n`);
   }
@@ -96,7 +96,7 @@ class Output {
   respond(given: AgentResponse): void {
     const { events, responseFd } = this.#options;
     const response = bounded(given);
-    if (events) this.tell({ type: 'response', response });
+    if (events) this.send({ type: 'response', response });
     const line = plain(response);
     if (responseFd !== null) this.#write(responseFd, `${this.#signed(line)}\n`);
     else if (!events) this.#write(1, `${startMark}\n${this.#signed(line)}\n${endMark}\n`);

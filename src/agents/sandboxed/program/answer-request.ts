@@ -16,7 +16,7 @@ export interface RequestScene {
   /** Reads an environment variable: they hold the address of the model and its key. */
   readonly variable: (name: string) => string | undefined;
   /** Told of each step as it is taken. */
-  readonly tell: (line: AgentLine) => void;
+  readonly send: (line: AgentLine) => void;
   readonly host: AnsweringHost | undefined;
   readonly signal: AbortSignal;
 }
@@ -36,11 +36,11 @@ export async function answerRequest(request: AgentRequest, scene: RequestScene):
       const { text, calls, usage: used } = event.answer;
       messages.push({ role: 'assistant', text, calls: [...calls] });
       usage = addUsage(usage, used);
-      scene.tell({ type: 'answer', position, text, calls: [...calls], usage: used });
+      scene.send({ type: 'answer', position, text, calls: [...calls], usage: used });
     } else if (event.type === 'results') {
       messages.push({ role: 'tool', results: [...event.results] });
-      scene.tell({ type: 'results', position, results: [...event.results] });
-    } else scene.tell(event);
+      scene.send({ type: 'results', position, results: [...event.results] });
+    } else scene.send(event);
   };
   const { outcome, text } = await leadLoop({
     ...{ user: 'local', steps: config.steps, signal: scene.signal, note },
@@ -48,7 +48,7 @@ export async function answerRequest(request: AgentRequest, scene: RequestScene):
     instructions: instructionsWith(config.instructions),
     tools: toolsOf(request),
     messages: () => messages,
-    hear: () => hear(messages, first, scene.host),
+    takeSteers: () => takeSteers(messages, first, scene.host),
     run: (call) => runCall(call, request, scene),
   });
   const session = { messages } as Extract<AgentResponse, { status: 'success' }>['session'];
@@ -56,8 +56,8 @@ export async function answerRequest(request: AgentRequest, scene: RequestScene):
 }
 
 /** Adds messages that people send during the turn to it. */
-async function hear(messages: ModelMessage[], first: number, host: AnsweringHost | undefined) {
-  const text = (await host?.hear(messages.length - first)) ?? null;
+async function takeSteers(messages: ModelMessage[], first: number, host: AnsweringHost | undefined) {
+  const text = (await host?.steers(messages.length - first)) ?? null;
   if (text === null) return false;
   messages.push({ role: 'user', text });
   return true;

@@ -9,7 +9,7 @@ import { hostNumber, verifiedLine } from './signed-lines.ts';
 export interface AnsweringHost {
   call(call: ToolCall): Promise<ToolResult>;
   /** Messages that people sent during the turn; null: none. */
-  hear(position: number): Promise<string | null>;
+  steers(position: number): Promise<string | null>;
   permit(request: PermitRequest): Promise<boolean>;
 }
 
@@ -17,9 +17,9 @@ export interface AnsweringHost {
  * A host that reads the events and answers on stdin. Whatever else is written there, by a tool that finds the descriptor,
  * is passed over: it has no proof.
  */
-export function hostOn(lines: RequestLines, secret: string, tell: (line: AgentLine) => void): AnsweringHost {
+export function hostOn(lines: RequestLines, secret: string, send: (line: AgentLine) => void): AnsweringHost {
   const ask = async <Answer>(question: AgentLine, read: (line: HostLine) => Answer | undefined) => {
-    tell(question);
+    send(question);
     for (;;) {
       const line = await lines.next();
       if (line === undefined) throw new GeodeError('agent_failed', 'The host did not answer.');
@@ -34,7 +34,7 @@ export function hostOn(lines: RequestLines, secret: string, tell: (line: AgentLi
       ask({ type: 'host-call', call }, (line) =>
         line.type === 'host-result' && line.result.id === call.id ? line.result : undefined,
       ),
-    hear: (position) =>
+    steers: (position) =>
       ask({ type: 'hear', position }, (line) =>
         line.type === 'heard' && line.position === position ? line.text : undefined,
       ),

@@ -15,14 +15,14 @@ const longestPauseMs = 10_000;
 export class Notices implements AsyncDisposable {
   readonly #database: Database;
   readonly #log: Log;
-  readonly #tell: () => void;
+  readonly #notify: () => void;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
 
-  constructor(database: Database, log: Log, tell: () => void) {
+  constructor(database: Database, log: Log, notify: () => void) {
     this.#database = database;
     this.#log = log;
-    this.#tell = tell;
+    this.#notify = notify;
     this.#running = this.#listen();
   }
 
@@ -37,12 +37,12 @@ export class Notices implements AsyncDisposable {
       try {
         const client = await this.#database.connect();
         const lost = until(client, signal);
-        client.on('notification', () => this.#tell());
+        client.on('notification', () => this.#notify());
         try {
           await client.query(`LISTEN ${channel}`);
           pauseMs = firstPauseMs;
           // Changes before the start of listening were not reported.
-          this.#tell();
+          this.#notify();
           await lost;
         } finally {
           await client.end().catch(() => {});

@@ -169,7 +169,7 @@ class Discord implements Channel {
       if (!message.success) return this.#senseless(name);
       // Discord tells of a change too when it has added a preview.
       if (name === 'MESSAGE_UPDATE' && (message.data.edited_timestamp ?? null) === null) return;
-      await this.#hear(message.data, receive);
+      await this.#receive(message.data, receive);
       if (name === 'MESSAGE_CREATE') this.#options.marks.set(placeOf(message.data), message.data.id);
     } else if (name === 'INTERACTION_CREATE') {
       const interaction = interactionSchema.safeParse(data);
@@ -188,7 +188,7 @@ class Discord implements Channel {
     this.#options.log.warn({ event: name }, 'Discord sent an event that makes no sense; it was passed over');
   }
 
-  async #hear(message: DiscordMessage, receive: Receive): Promise<void> {
+  async #receive(message: DiscordMessage, receive: Receive): Promise<void> {
     await this.#pass(incomingOf(message, this.#botId), receive);
   }
 
@@ -214,7 +214,7 @@ class Discord implements Channel {
         });
         const missed = z.array(messageSchema).parse(found).toSorted(byAge);
         for (const message of missed)
-          await this.#hear(guild === undefined ? message : { ...message, guild_id: guild }, receive);
+          await this.#receive(guild === undefined ? message : { ...message, guild_id: guild }, receive);
         after = missed.at(-1)?.id ?? after;
         marks.set(place, after);
         if (missed.length < pageSize) break;

@@ -213,7 +213,7 @@ class Slack implements Channel {
     if (kind === 'events_api') {
       const { data } = callbackSchema.safeParse(payload);
       const event = messageSchema.safeParse(data?.event);
-      if (event.success) await this.#hear(event.data, receive);
+      if (event.success) await this.#receive(event.data, receive);
       else if (ours.includes(String(data?.event.type))) this.#senseless(kind);
     } else if (kind === 'interactive') {
       const actions = actionsSchema.safeParse(payload);
@@ -226,7 +226,7 @@ class Slack implements Channel {
     this.#options.log.warn({ kind }, 'Slack sent an event that makes no sense; it was passed over');
   }
 
-  async #hear(event: SlackMessage, receive: Receive): Promise<void> {
+  async #receive(event: SlackMessage, receive: Receive): Promise<void> {
     const incoming = incomingOf(event, this.#botUser);
     if (incoming !== undefined) {
       this.#lastHeard.delete(incoming.address);
@@ -271,7 +271,7 @@ class Slack implements Channel {
       const { channel } = placeIn(place);
       for (const each of await this.#missed(place, mark, signal)) {
         const event = messageSchema.safeParse({ ...each, type: 'message', channel });
-        if (event.success) await this.#hear(event.data, receive);
+        if (event.success) await this.#receive(event.data, receive);
       }
     }
   }

@@ -195,11 +195,11 @@ class WhatsApp implements Channel {
       const incoming = incomingOf(this.#adapter, change, message);
       if (incoming === 'senseless')
         this.#options.log.warn('WhatsApp sent a message that makes no sense; it was passed over');
-      else if (incoming !== undefined) await this.#hear(incoming);
+      else if (incoming !== undefined) await this.#receiveMessage(incoming);
     }
   }
 
-  async #hear(incoming: Incoming): Promise<void> {
+  async #receiveMessage(incoming: Incoming): Promise<void> {
     // Meta repeats what is not answered with 200.
     if (this.#receive === undefined) throw new GeodeError('stopping', 'The channel is not open');
     this.#lastHeard.delete(incoming.address);

@@ -1,8 +1,8 @@
 import { text as readAll } from 'node:stream/consumers';
 import { type CliCommand, text } from '../../command.ts';
 import { wrongUsage } from '../../input/values.ts';
+import { sendMessage } from '../../send-message.ts';
 import { talk } from '../../talk.ts';
-import { tellOnce } from '../../tell-once.ts';
 import { forUserOption, userClient } from '../../user-client.ts';
 
 const usualChat = 'chat';
@@ -34,8 +34,8 @@ export const chatCommand: CliCommand = {
     const message = text(values, 'message');
     if (streams.stdin.isTTY && message === undefined) return talk(client.chats, chat, context);
     const piped = streams.stdin.isTTY ? '' : (await readAll(streams.stdin)).trim();
-    const said = [message, piped].filter((each) => each !== undefined && each !== '').join('\n\n');
-    if (said === '') throw wrongUsage('geode chat needs a message: give -m TEXT or pipe text in');
-    return tellOnce(client.chats, chat, said, context);
+    const words = [message, piped].filter((each) => each !== undefined && each !== '').join('\n\n');
+    if (words === '') throw wrongUsage('geode chat needs a message: give -m TEXT or pipe text in');
+    return sendMessage(client.chats, chat, words, context);
   },
 };

@@ -50,14 +50,14 @@ async function recordsFor(context: CliContext): Promise<readonly AuditRecord[]> 
     words: text(values, 'search') ?? '',
     limit,
   };
-  const whose = user === undefined ? ({ users: 'all' } as const) : {};
+  const scope = user === undefined ? ({ users: 'all' } as const) : {};
   const asked =
     limit > mostOverApi
       ? undefined
       : await askRunningHost(
           context,
           user ?? localUser,
-          ({ egress }) => egress.log({ ...query, ...whose, ...(sandbox && { sandbox }), signal }),
+          ({ egress }) => egress.log({ ...query, ...scope, ...(sandbox && { sandbox }), signal }),
           'anything',
         );
   if (asked !== undefined) return asked.answer;

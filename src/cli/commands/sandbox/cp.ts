@@ -44,12 +44,12 @@ export const sandboxCpCommand: CliCommand = {
         : copyIn(sandbox, from.path, to.path, context),
     );
     const target = isOut ? copied.to : `${shownName(name)}:${copied.to}`;
-    if (!json) err(`copied ${said(copied)} to ${printableLine(target)}`);
+    if (!json) err(`copied ${copiedText(copied)} to ${printableLine(target)}`);
     else if (to.path !== '-') out(JSON.stringify({ ...name, direction: isOut ? 'out' : 'in', ...copied }));
     return exitCodes.done;
   },
 };
 
-function said({ from, type, entries }: Copied): string {
+function copiedText({ from, type, entries }: Copied): string {
   return type === 'file' ? printableLine(from) : `${printableLine(from)} (${entries} entries)`;
 }

@@ -10,7 +10,7 @@ const mostAtOnce = 20;
  * is over and then ends without a turn of its own, so that a crash at any moment neither loses nor doubles it. A command
  * or a file keeps its place, and so does all that comes after it.
  */
-export function steerMeanwhile(scene: TurnScene, signal: AbortSignal): Disposable {
+export function addWhileRunning(scene: TurnScene, signal: AbortSignal): Disposable {
   const { bus, log } = scene.parts;
   let isLooking = false;
   let lookAgain = false;
@@ -23,7 +23,7 @@ export function steerMeanwhile(scene: TurnScene, signal: AbortSignal): Disposabl
     try {
       do {
         lookAgain = false;
-        await sayWaiting(scene);
+        await addWaiting(scene);
       } while (lookAgain);
     } catch (err) {
       log.warn({ err }, 'Waiting messages cannot be added to the running turn; they are handled after it');
@@ -36,7 +36,7 @@ export function steerMeanwhile(scene: TurnScene, signal: AbortSignal): Disposabl
   return listening;
 }
 
-async function sayWaiting({ parts, chat }: TurnScene): Promise<void> {
+async function addWaiting({ parts, chat }: TurnScene): Promise<void> {
   const agents = parts.agents.of(chat.user);
   const now = parts.chats.at(chat.lane);
   const during = now?.during ?? parts.during;

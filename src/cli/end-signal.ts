@@ -11,7 +11,7 @@ const sameSignalMs = 200;
  * Events that end this program: SIGINT, SIGTERM, a hang-up, and the exit of the reader of its output.
  * The first of them aborts `signal`, so that the command ends what it runs; a later signal ends the program at once.
  */
-export interface Ending {
+export interface EndSignal {
   readonly signal: AbortSignal;
   /** A terminal that was closed. */
   hangUp(): void;
@@ -19,7 +19,7 @@ export interface Ending {
   over(): void;
 }
 
-export function watchForEnd(): Ending {
+export function watchEndSignals(): EndSignal {
   const interrupt = new AbortController();
   const { signal } = interrupt;
   let abortedAt = 0;

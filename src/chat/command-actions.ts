@@ -35,7 +35,7 @@ export async function stop({ chat, agents, bus, words, signal }: CommandScene) {
   return { text: `${stopped ? 'Stopped.' : 'Nothing was running.'}${forgotten}` };
 }
 
-export async function beginAnew({ chat, agents, signal }: CommandScene) {
+export async function newConversation({ chat, agents, signal }: CommandScene) {
   await agents.stop(chat.name, { signal });
   return { text: 'A new conversation begins. The files are as they were; the old one stays on record.' };
 }

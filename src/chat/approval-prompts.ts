@@ -11,7 +11,7 @@ import type { CommandAnswer, CommandScene } from './commands.ts';
 import { plainTitle, shownCode } from './plain-text.ts';
 import { splitText } from './split-text.ts';
 
-export interface AskParts {
+export interface ApprovalPromptParts {
   readonly ledger: Ledger;
   readonly bus: Bus;
   readonly chats: ChatTable;
@@ -44,12 +44,12 @@ type Decided = Extract<HostEvent, { readonly type: 'approval-decided' }>;
  * Approvals that concern a chat, asked in the chat. The person sees exactly what will happen; only a person who acts as
  * the chat's user can answer. Buttons carry a short code, because platforms give them little room.
  */
-export class Asks implements AsyncDisposable {
-  readonly #parts: AskParts;
+export class ApprovalPrompts implements AsyncDisposable {
+  readonly #parts: ApprovalPromptParts;
   readonly #closing = new AbortController();
   readonly #watching: Promise<void>;
 
-  constructor(parts: AskParts) {
+  constructor(parts: ApprovalPromptParts) {
     this.#parts = parts;
     this.#watching = this.#watch(parts.events.latest);
   }
@@ -103,7 +103,7 @@ export class Asks implements AsyncDisposable {
     for (const [index, text] of parts.entries()) {
       const isLast = index === parts.length - 1;
       const body = isLast ? { text, buttons: buttonsOf(approval, code) } : { text };
-      await bus.say(newReply(chat, `ask:${approval.id}:${index}`, body));
+      await bus.storeReply(newReply(chat, `ask:${approval.id}:${index}`, body));
     }
   }
 
@@ -118,7 +118,7 @@ export class Asks implements AsyncDisposable {
     const outcome = state === 'decided' ? labelsAfter[decision] : 'No longer asked';
     const { text } = replyBody(asked);
     const body = { text: `${text}\n${outcome}.`, edits: asked.platformId, onlyEdits: true };
-    await bus.say(newReply(chat, `asked:${approval}`, body));
+    await bus.storeReply(newReply(chat, `asked:${approval}`, body));
   }
 
   #approvalOf(lane: string, code: string): string | undefined {

@@ -1,12 +1,12 @@
 /** Yields the events of some work as they happen, then its result. A failure is thrown after the last event. */
-export async function* toldMeanwhile<Told, Result>(
-  start: (tell: (told: Told) => void) => Promise<Result>,
-): AsyncGenerator<Told, Result> {
-  const waiting: Told[] = [];
+export async function* withEvents<Event, Result>(
+  start: (emit: (event: Event) => void) => Promise<Result>,
+): AsyncGenerator<Event, Result> {
+  const waiting: Event[] = [];
   let wake = () => {};
   let isOver = false;
-  const working = start((told) => {
-    waiting.push(told);
+  const working = start((event) => {
+    waiting.push(event);
     wake();
   }).finally(() => {
     isOver = true;

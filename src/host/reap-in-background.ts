@@ -1,7 +1,7 @@
 import type { Runs } from '../runs/index.ts';
 
 /** Removes what runs of hosts that died left, in the background and until this one closes. */
-export function reapMeanwhile(opened: AsyncDisposableStack, runs: Runs): void {
+export function reapInBackground(opened: AsyncDisposableStack, runs: Runs): void {
   const stop = new AbortController();
   // Leftovers that cannot be removed now are left for the next host.
   const reaping = runs.reap({ signal: stop.signal }).catch(() => {});

@@ -4,14 +4,14 @@ import { type CliContext, exitCodes } from './command.ts';
 import { printable } from './render/printable.ts';
 
 /** Sends one message to a chat and prints the answer as it arrives. */
-export async function tellOnce(
+export async function sendMessage(
   chats: RemoteChats,
   chat: string,
-  said: string,
+  text: string,
   { json, out, err, streams, signal }: CliContext,
 ): Promise<number> {
   // The message has its own key, so it counts once even if the host restarts.
-  const { id } = await chats.post(chat, { text: said, key: randomUUID() }, { signal });
+  const { id } = await chats.post(chat, { text: text, key: randomUUID() }, { signal });
   let written = '';
   for await (const event of chats.events(chat, { signal })) {
     if (event.type === 'text-delta' && event.message === id && !json) {

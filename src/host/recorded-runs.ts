@@ -9,7 +9,7 @@ import type { EventSink } from '../seams/events.ts';
 import type { RunEvent } from '../seams/run.ts';
 import { foldRun } from '../seams/run-result.ts';
 
-export interface ToldRuns {
+export interface RecordedRunsOptions {
   readonly events: EventSink;
   readonly history: RunTable;
   readonly secretValues: (user: string) => readonly string[];
@@ -20,7 +20,7 @@ export interface ToldRuns {
  * Wraps runs: sends their starts and ends to the event stream and stores finished ones. A run is named by
  * its sandbox.
  */
-export function toldRuns(runs: Runs, { events, history, secretValues, log }: ToldRuns): Runs {
+export function recordedRuns(runs: Runs, { events, history, secretValues, log }: RecordedRunsOptions): Runs {
   async function* stream(
     code: string | Uint8Array,
     language: string,
@@ -30,9 +30,9 @@ export function toldRuns(runs: Runs, { events, history, secretValues, log }: Tol
     const recorder = new RunRecorder(code, secretValues(user));
     try {
       for await (const event of runs.stream(code, language, options)) {
-        recorder.hear(event);
+        recorder.add(event);
         if (event.type === 'sandbox-ready')
-          events.tell(user, { type: 'run-start', run: event.sandbox.id, language: event.language });
+          events.emit(user, { type: 'run-start', run: event.sandbox.id, language: event.language });
         yield event;
       }
     } finally {
@@ -44,7 +44,7 @@ export function toldRuns(runs: Runs, { events, history, secretValues, log }: Tol
         } catch (err) {
           log.warn({ err, run: id }, `A run could not be kept: ${reasonOf(err)}`);
         }
-        events.tell(user, { type: 'run-end', run: id, language, exitCode, durationMs });
+        events.emit(user, { type: 'run-end', run: id, language, exitCode, durationMs });
       }
     }
   }

@@ -9,23 +9,23 @@ export type InterpreterEnd =
 export type RunEnd = { readonly type: 'done'; readonly interrupted: boolean } | InterpreterEnd;
 
 /** The end of an interpreter, for those who wait for something shorter as well. */
-export class Ending {
+export class EndNotifier {
   readonly end: Promise<InterpreterEnd>;
-  readonly #waiting = new Set<(end: InterpreterEnd) => void>();
+  readonly #listeners = new Set<(end: InterpreterEnd) => void>();
   #ended: InterpreterEnd | undefined;
 
   constructor(end: Promise<InterpreterEnd>) {
     this.end = end;
     void end.then((ended) => {
       this.#ended = ended;
-      for (const tell of this.#waiting) tell(ended);
+      for (const onEnd of this.#listeners) onEnd(ended);
     });
   }
 
   /** Calls back at the end, unless that is taken back before. A promise would keep everybody until then. */
-  tell(callback: (end: InterpreterEnd) => void): () => void {
-    if (this.#ended === undefined) this.#waiting.add(callback);
+  onEnd(callback: (end: InterpreterEnd) => void): () => void {
+    if (this.#ended === undefined) this.#listeners.add(callback);
     else callback(this.#ended);
-    return () => this.#waiting.delete(callback);
+    return () => this.#listeners.delete(callback);
   }
 }

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { GeodeClient } from '../../src/client/client.ts';
 import { events } from '../contracts/exec.ts';
 import { eventually } from '../contracts/harness.ts';
-import { outputOf, script, type Work } from '../fixtures/sandbox-deeds.ts';
+import { outputOf, script, type Work } from '../fixtures/sandbox-actions.ts';
 
 const users = ['ann', 'bob', 'ann.bob'] as const;
 type User = (typeof users)[number];
@@ -53,7 +53,7 @@ const changes: Readonly<
 /** A secret, a schedule and a sandbox are there or not. */
 const present = 'there';
 
-export class Deeds {
+export class KillActions {
   /** Processes that were read to the end, and things that were looked at. */
   checked = 0;
   readonly #random: () => number;
