@@ -207,9 +207,9 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     await home.ok(['sandbox', 'create', 'seen']);
     const { pid, serves } = await home.host();
     expect(await home.ok(['status'])).toContain(`process ${pid} (geode host)`);
-    expect(await home.ok(['host', 'stop'])).toContain(`Process ${pid}`);
+    expect(await home.ok(['host', 'stop'])).toContain(`(pid ${pid})`);
     expect(await home.ok(['status'])).toContain('none; a command that needs one starts it');
-    expect(await home.ok(['host', 'stop'])).toBe('No host runs.\n');
+    expect(await home.ok(['host', 'stop'])).toBe('No host is running.\n');
     await home.ok(['sandbox', 'ps', 'seen']);
     const next = await home.host();
     expect(next.serves?.api).toBe(serves?.api);

@@ -68,7 +68,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     expect(person.written()).not.toContain(key);
 
     const text = await readFile(fileOf(home), 'utf8');
-    expect(text).toContain('// the usual model: SERVICE/MODEL');
+    expect(text).toContain('// default model: SERVICE/MODEL');
     expect(text).not.toContain(key);
     expect((await stat(fileOf(home))).mode & 0o777).toBe(0o600);
     const settings = await home.json<{ name: string; value: unknown }[]>(['config']);

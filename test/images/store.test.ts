@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -13,36 +12,10 @@ import { parseReference } from '../../src/images/store/reference.ts';
 import type { ImageStore } from '../../src/seams/image-store.ts';
 import type { PullProgress } from '../../src/seams/images.ts';
 import { startRegistry } from '../engine/index.ts';
+import { archiveOf, digestOf, tarOf } from '../fixtures/image-archive.ts';
 import { loadFrom, storeIn } from '../runtimes/oci-store.ts';
 
 const { docker, registry } = inject('engines');
-
-async function tarOf(name: string, content: string): Promise<Buffer> {
-  const archive = pack();
-  archive.entry({ name }, content);
-  archive.finalize();
-  return buffer(archive);
-}
-
-/** An archive of `docker save` with one layer, whose file says what is given. */
-async function archiveOf(name: string, { etc }: { readonly etc: string }): Promise<Buffer> {
-  const layer = await tarOf(`etc/${etc}`, etc);
-  const config = JSON.stringify({
-    os: 'linux',
-    architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
-    config: { Env: ['COLOUR=green'] },
-    rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
-  });
-  const archive = pack();
-  archive.entry({ name: 'layer.tar' }, layer);
-  archive.entry({ name: 'config.json' }, config);
-  archive.entry(
-    { name: 'manifest.json' },
-    JSON.stringify([{ Config: 'config.json', RepoTags: [name], Layers: ['layer.tar'] }]),
-  );
-  archive.finalize();
-  return buffer(archive);
-}
 
 const hello = await tarOf('hello', 'hello');
 const outside = await tarOf('../../escape', 'x');
@@ -243,8 +216,6 @@ describe('names of images', () => {
 });
 
 const here = process.arch === 'arm64' ? 'arm64' : 'amd64';
-const digestOf = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-
 /** Serves one small image, and one lie about it. */
 class LyingRegistry {
   blobs: Readonly<Record<'layer' | 'config' | 'manifest', Buffer>> = {

@@ -129,7 +129,7 @@ describe('a hostile guest', () => {
     await using hostile = await pose(() => {}, { protocol: 2 });
     await expect(hostile.open()).rejects.toMatchObject({
       code: 'guest_version',
-      hint: expect.stringContaining('open it again'),
+      hint: expect.stringContaining('start it again'),
     });
   });
 
