@@ -32,6 +32,7 @@ export async function askPerson(
   const isAhead = isAllowedAhead(act, allow, sandbox);
   if (isAhead && !(act.type === 'edit' && (await leadsThroughLink(act.paths, sandbox)))) return 'once';
   if (conversations.allowed(conversation.id).includes(tool)) return 'session';
+  if (row.unattended) return act.type === 'dangerous' ? 'deny' : 'once';
   const { user, chat } = conversation;
   const detail = typeof input === 'string' ? input : JSON.stringify(input, null, 2);
   const deciding = approvals.ask(

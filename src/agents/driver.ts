@@ -27,6 +27,8 @@ export interface DriverTurn {
   readonly audience: Audience;
   /** Another host began this turn. */
   readonly isResumed: boolean;
+  /** Calls of this turn that have no result yet, because another host ended during them. */
+  readonly openCalls: readonly OpenCall[];
   /** The state that the driver last stored for this conversation; undefined at the beginning. */
   readonly state: unknown;
   /**
@@ -44,6 +46,9 @@ export interface DriverTurn {
   /** Fires on an interrupt, when the turn takes too long, and when the host ends. */
   readonly signal: AbortSignal;
 }
+
+/** A call of a tool. */
+export type OpenCall = Pick<Extract<AgentHappening, { readonly type: 'tool-call' }>, 'id' | 'tool'>;
 
 export interface PermissionRequest {
   readonly id: string;

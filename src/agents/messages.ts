@@ -11,6 +11,7 @@ const folder = 'attachments';
 const schema = z.object({
   text: z.string(),
   mark: z.string().min(1).max(512).optional(),
+  unattended: z.boolean().default(false),
   attachments: z
     .array(
       z.object({
@@ -30,6 +31,7 @@ const schema = z.object({
 export interface CheckedMessage {
   readonly text: string;
   readonly mark: string | null;
+  readonly unattended: boolean;
   readonly attachments: readonly Attachment[];
 }
 
@@ -38,7 +40,7 @@ export function checkMessage(given: AgentMessage): CheckedMessage {
   const parsed = schema.safeParse(given);
   if (!parsed.success)
     throw new GeodeError('invalid_input', `The message is not valid: ${z.prettifyError(parsed.error)}`);
-  const { text, mark = null, attachments } = parsed.data;
+  const { text, mark = null, attachments, unattended } = parsed.data;
   if (text.trim() === '' && attachments.length === 0)
     throw new GeodeError('invalid_input', 'The message is empty.');
   if (text.length > longestText) {
@@ -49,7 +51,7 @@ export function checkMessage(given: AgentMessage): CheckedMessage {
     );
   }
   refuseLargeAttachments(attachments);
-  return { text, mark, attachments };
+  return { text, mark, attachments, unattended };
 }
 
 /** Gives their paths in the workspace. A name that is taken gets a number. */

@@ -227,7 +227,7 @@ class HostedAgents implements Agents {
     user: string,
     chat: string,
     known: ConversationRow | undefined,
-    { text, mark, attachments }: CheckedMessage,
+    { text, mark, attachments, unattended }: CheckedMessage,
     options: SendOptions,
   ): Promise<Begun> {
     const { model, audience } = options;
@@ -246,6 +246,7 @@ class HostedAgents implements Agents {
       message: text,
       mark,
       attachments: paths,
+      unattended,
       snapshot,
     });
     this.#running.launch({ driver, conversation, row, sandbox });

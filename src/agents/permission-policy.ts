@@ -8,6 +8,8 @@ export type Act =
   | { readonly type: 'read' }
   | { readonly type: 'edit'; readonly paths: readonly string[] }
   | { readonly type: 'command'; readonly command: string }
+  /** A command that the command policy refuses. */
+  | { readonly type: 'dangerous' }
   | { readonly type: 'other' };
 
 /** Whether an operator allowed this kind of act ahead, so that nobody is asked. */

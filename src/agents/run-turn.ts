@@ -7,6 +7,7 @@ import type { PersistentSandbox } from '../seams/persistent.ts';
 import { askPerson } from './ask-person.ts';
 import type { ConversationRow, ConversationTable } from './conversation-table.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from './driver.ts';
+import { openCalls, unfinished } from './open-calls.ts';
 import { cleaned, TurnEvents } from './turn-events.ts';
 import type { TurnRow, TurnTable } from './turn-table.ts';
 
@@ -49,9 +50,11 @@ export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentH
     const last = await lastOf(parts, turn, events);
     if (last === undefined) return undefined;
     const { happenings: rest, state } = events.rest();
+    const known = [...turns.ofTurn(row), ...rest];
+    const open = openCalls(known).map((call) => unfinished(call, 'The turn ended during this call.'));
     const changes = await changesOf(sandbox, row, log);
-    const facts = { ...last, ...(last.type === 'result' && sumOf([...turns.ofTurn(row), ...rest], row)) };
-    turns.endTurn(row, [...rest, ...changes, cleaned(facts, parts.secrets)], keepEvents, state);
+    const facts = { ...last, ...(last.type === 'result' && sumOf(known, row)) };
+    turns.endTurn(row, [...rest, ...open, ...changes, cleaned(facts, parts.secrets)], keepEvents, state);
     notifyReaders();
     return facts;
   } catch (error) {
@@ -77,6 +80,7 @@ async function lastOf(
     model: conversation.model,
     audience: conversation.audience,
     isResumed: row.starts > 1,
+    openCalls: row.starts > 1 ? openCalls(parts.turns.ofTurn(row)) : [],
     state: parts.conversations.state(conversation.id),
     keep: (happenings, state) => events.push(happenings, state),
     keepLast: (happenings, state) => events.pushLast(happenings, state),

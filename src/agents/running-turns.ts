@@ -13,6 +13,8 @@ export interface TurnOptions {
   readonly sandboxes: Sandboxes;
   readonly approvals: Approvals;
   readonly turnTimeoutMs: number;
+  /** Of turns during which nobody is there. */
+  readonly unattendedTimeoutMs: number;
   /** Events to keep per conversation; older ones are deleted. */
   readonly keepEvents: number;
   /** Acts that agents may do without asking. */
@@ -74,7 +76,7 @@ export class RunningTurns {
   launch(place: TurnPlace): void {
     const { user, chat } = place.conversation;
     const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort('timeout' satisfies TurnStop), this.#options.turnTimeoutMs);
+    const timer = setTimeout(() => stop.abort('timeout' satisfies TurnStop), this.#timeoutMs(place.row));
     const key = keyOf(user, chat);
     const ended = this.#run(place, stop.signal)
       .catch((error) => this.#log.error({ err: error, chat }, 'a turn of an agent broke off'))
@@ -106,7 +108,7 @@ export class RunningTurns {
   async #run(place: TurnPlace, signal: AbortSignal): Promise<void> {
     const { driver, conversation, row } = place;
     const { user, chat } = conversation;
-    const { events = noEvents, turnTimeoutMs, approvals, keepEvents, allow, secrets = [] } = this.#options;
+    const { events = noEvents, approvals, keepEvents, allow, secrets = [] } = this.#options;
     const parts = {
       ...{ approvals, keepEvents, allow, secrets, log: this.#log },
       conversations: this.#conversations,
@@ -115,12 +117,17 @@ export class RunningTurns {
     };
     events.emit(user, { type: 'turn-start', chat, turn: row.id, driver: driver.name });
     this.#feed.notify(conversation.id);
-    await this.#thinking(conversation, Date.now() + turnTimeoutMs);
+    await this.#thinking(conversation, Date.now() + this.#timeoutMs(row));
     const last = await runTurn(parts, { ...place, signal });
     if (last === undefined) return;
     const outcome = last.type === 'result' ? last.outcome : 'error';
     events.emit(user, { type: 'turn-end', chat, turn: row.id, driver: driver.name, outcome });
     await this.#thinking(conversation, 0);
+  }
+
+  #timeoutMs({ unattended }: TurnRow): number {
+    const { turnTimeoutMs, unattendedTimeoutMs } = this.#options;
+    return unattended ? unattendedTimeoutMs : turnTimeoutMs;
   }
 
   /** Keeps the sandbox from being stopped as idle. One that is gone needs no keeping. */

@@ -11,6 +11,8 @@ export interface TurnRow {
   readonly conversation: number;
   readonly message: string;
   readonly attachments: readonly string[];
+  /** Nobody is there to answer a question. */
+  readonly unattended: boolean;
   /** The undo point before it; null where there are no snapshots. */
   readonly snapshot: string | null;
   /** How many hosts have worked on it. */
@@ -22,10 +24,15 @@ interface NewTurn {
   readonly message: string;
   readonly mark: string | null;
   readonly attachments: readonly string[];
+  readonly unattended: boolean;
   readonly snapshot: string | null;
 }
 
-const requestSchema = z.object({ message: z.string(), attachments: z.array(z.string()) });
+const requestSchema = z.object({
+  message: z.string(),
+  attachments: z.array(z.string()),
+  unattended: z.boolean().default(false),
+});
 
 /** Turns and their numbered events in the ledger. */
 export class TurnTable {
@@ -48,7 +55,7 @@ export class TurnTable {
   /** With its first event. */
   beginTurn(
     conversation: ConversationRow,
-    { message, mark, attachments, snapshot }: NewTurn,
+    { message, mark, attachments, unattended, snapshot }: NewTurn,
   ): { readonly row: TurnRow; readonly firstSeq: number } {
     const id = randomUUID();
     const now = Date.now();
@@ -56,9 +63,9 @@ export class TurnTable {
     return this.#ledger.write((sql) => {
       const seq = addEvent(sql, conversation.id, id, { type: 'turn-start', driver, message });
       sql.run`INSERT INTO agent_turns VALUES (${id}, ${conversation.id}, ${mark},
-        ${JSON.stringify({ message, attachments })}, ${snapshot}, 1, ${seq}, 0, ${now}, NULL)`;
+        ${JSON.stringify({ message, attachments, unattended })}, ${snapshot}, 1, ${seq}, 0, ${now}, NULL)`;
       sql.run`UPDATE agent_conversations SET active_at = ${now} WHERE id = ${conversation.id}`;
-      const row = { id, conversation: conversation.id, message, attachments, snapshot };
+      const row = { id, conversation: conversation.id, message, attachments, unattended, snapshot };
       return { row: { ...row, starts: 1, startedAt: now }, firstSeq: seq };
     });
   }
@@ -147,12 +154,13 @@ function eventOf(row: Row): AgentEvent {
 }
 
 function turnOf(row: Row): TurnRow {
-  const { message, attachments } = requestSchema.parse(JSON.parse(String(row.request)));
+  const { message, attachments, unattended } = requestSchema.parse(JSON.parse(String(row.request)));
   return {
     id: String(row.id),
     conversation: Number(row.conversation),
     message,
     attachments,
+    unattended,
     snapshot: row.snapshot === null ? null : String(row.snapshot),
     starts: Number(row.starts),
     startedAt: Number(row.started_at),

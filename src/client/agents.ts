@@ -36,10 +36,17 @@ export interface RemoteAgents {
 export function remoteAgents(connection: Connection): RemoteAgents {
   const calls = callsOf(connection, 'agents');
   return {
-    send(chat, { text, mark, attachments = [] }, { driver, model, signal } = {}) {
+    send(chat, { text, mark, unattended, attachments = [] }, { driver, model, signal } = {}) {
       refuseLargeAttachments(attachments);
       const files = attachments.map(({ name, bytes }) => ({ name, content: wireBytes(bytes) }));
-      const message = { text, mark, driver, model, ...(files.length > 0 && { attachments: files }) };
+      const message = {
+        text,
+        mark,
+        unattended,
+        driver,
+        model,
+        ...(files.length > 0 && { attachments: files }),
+      };
       return calls.send(chat, message, { signal });
     },
     open: (chat, { driver, model, signal } = {}) => calls.open(chat, { driver, model }, { signal }),

@@ -341,6 +341,10 @@ export function configSchema(host: Machine) {
           .enum(['ask', 'refuse'])
           .default('ask')
           .describe('commands that `security.shell` refuses: ask a person, or refuse'),
+        permissions: z
+          .enum(unaskedPermissions)
+          .default('all')
+          .describe('the built-in agent may do without asking: ask (only read), edits (change files) or all'),
         history_tokens: positive
           .int()
           .min(1000)
@@ -360,6 +364,9 @@ export function configSchema(host: Machine) {
             'of new sandboxes for claude, codex and acp:NAME, where sandbox.memory is less: "2g"; null: no limit',
           ),
         turn_timeout: positive.default(1800).describe('timeout of one turn in seconds'),
+        unattended_timeout: positive
+          .default(43_200)
+          .describe('timeout in seconds of a turn that runs unattended (geode claude -C … --unattended)'),
         keep_events: positive.int().default(100_000).describe('number of events to keep per conversation'),
       })
       .prefault({}),

@@ -23,6 +23,12 @@ const agentMessageSchema = z
       .max(512)
       .optional()
       .describe('A key chosen by the caller. Sending the same key again returns the same turn.'),
+    unattended: z
+      .boolean()
+      .optional()
+      .describe(
+        'true: nobody answers questions. What the agent asks for is allowed, except commands that the command policy refuses; the turn may take `agents.unattended_timeout`.',
+      ),
     driver: driverName.optional().describe('The agent of a new conversation.'),
     model: z.string().min(1).max(200).optional(),
   })

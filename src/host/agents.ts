@@ -62,6 +62,7 @@ export function openConfiguredAgents(config: Config, parts: AgentParts): Agents 
     driver: agents.driver,
     allow: agents.allow,
     turnTimeoutMs: agents.turn_timeout * 1000,
+    unattendedTimeoutMs: agents.unattended_timeout * 1000,
     keepEvents: agents.keep_events,
     secrets: Object.values(providers.services).flatMap(({ api_key: key }) => key ?? []),
   });
@@ -73,9 +74,10 @@ function ownDriver(
   { ledger, models, memory, app, place, schedules, tools }: AgentParts,
   prices: PriceTable,
 ): AgentDriver {
-  const { model, steps, instructions, dangerous } = agents;
+  const { model, steps, instructions, dangerous, permissions } = agents;
   const shared: BuiltinOptions = {
-    ...{ ledger, models, memory, model, steps, instructions, dangerous, schedules, tools },
+    ...{ ledger, models, memory, model, steps, instructions, dangerous, permissions },
+    ...{ schedules, tools },
     historyTokens: agents.history_tokens,
     recallTokens: agents.recall_tokens,
     shellPolicy: app.shellPolicy,

@@ -38,6 +38,11 @@ export interface AgentMessage {
    * the first are given from its beginning.
    */
   readonly mark?: string | undefined;
+  /**
+   * Nobody is there to answer: what the agent would ask for is allowed, except commands that the command policy refuses,
+   * which are denied at once. The sandbox and its policy are the boundary. The turn may take `agents.unattended_timeout`.
+   */
+  readonly unattended?: boolean | undefined;
 }
 
 /** The options apply when a conversation starts; a later message with another driver is refused with `agent_mismatch`. */

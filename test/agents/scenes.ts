@@ -123,7 +123,6 @@ export function builtinScene(
     proves: 'AGT-2, AGT-3',
     driver: 'builtin',
     unavailable,
-    asksNobody: 'its commands pass the command policy',
     needsNoProgram: 'its model is asked by the host',
     settings: ({ url }) => ({
       ...settings,
@@ -131,6 +130,7 @@ export function builtinScene(
         scripted: { kind: 'anthropic', base_url: `${url}/v1`, api_key: 'the-key-of-the-provider' },
       }),
       GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
+      GEODE_AGENTS_PERMISSIONS: 'edits',
       ...more,
     }),
     write: (path, content) => ({ tool: 'write_file', input: { path, content } }),

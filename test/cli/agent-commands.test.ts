@@ -80,6 +80,30 @@ describe.skipIf(!bubblewrap.available)(`geode agent${skipped}`, patience, () => 
     expect(server.calls).toHaveLength(calls + 3);
   });
 
+  it('a command under way when the host is killed has a result, which says so', async () => {
+    const command = 'touch begun; while :; do sleep 1; done';
+    replies.push({ text: '', calls: [{ tool: 'shell', input: { command } }] }, { text: 'I looked.' });
+    const child = home.start('agent', '--chat', 'under-way', '-m', 'go');
+    await patiently(async () => {
+      const { code } = await home.run(['sandbox', 'exec', 'under-way', '--', 'test', '-e', 'begun']);
+      return code === 0;
+    }, 'the command');
+    process.kill((await home.host()).pid, 'SIGKILL');
+    child.kill('SIGKILL');
+    const events = await patiently(async () => {
+      const lines = (await home.ok(['agent', 'log', 'under-way', '--json'])).trim().split('\n');
+      const all = lines.map((line): AgentEvent => JSON.parse(line));
+      return all.at(-1)?.type === 'result' && all;
+    }, 'the end of the turn');
+    const [call] = events.flatMap((event) => (event.type === 'tool-call' ? [event] : []));
+    const results = events.flatMap((event) => (event.type === 'tool-result' ? [event] : []));
+    expect(results).toHaveLength(1);
+    expect(results[0]).toMatchObject({
+      ...{ id: call?.id, tool: 'shell', failed: true },
+      output: expect.stringContaining('The host ended during this call'),
+    });
+  });
+
   it('the example of docs/agents.md works as it stands', async () => {
     const document = await readFile(new URL('../../docs/agents.md', import.meta.url), 'utf8');
     const [, script = ''] = /```sh\n(.*?)```/s.exec(document) ?? [];

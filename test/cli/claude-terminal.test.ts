@@ -179,6 +179,18 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
     expect(await Promise.all(['both.txt', 'both.txt.agent'].map(read))).toEqual(['by hand\n', 'mine\n']);
     expect((await readdir(project)).filter((name) => name.endsWith('.partial'))).toEqual([]);
 
+    // At night nobody answers: commands are allowed, and the morning finds a summary and a diff.
+    const night = 'echo "from the night" > src/kept.txt; ls /nowhere';
+    steps['work at night'] = [{ text: '', calls: [scene.run(night)] }, { text: 'Good morning.' }];
+    const worked = await home.run([...claude, '--unattended', 'work at night']);
+    expect(worked.stdout, worked.stderr).toBe('Good morning.\n');
+    expect(worked.stderr).toMatch(/done after .* minutes.*; 1 calls of tools, 1 failed; the report/);
+    expect(await read('src/kept.txt')).toBe('from the night\n');
+    const report = await readFile(/the diff: (.*\.md)$/m.exec(worked.stderr)?.[1] ?? '', 'utf8');
+    expect(report).toMatch(/Asked: work at night[\s\S]*Good morning\.[\s\S]*src\/kept\.txt.*\(failed\)/);
+    expect(report).toMatch(/^-changed by hand\n\+from the night$/m);
+    expect((await home.run(['claude', '--unattended', 'hello'])).stderr).toContain('needs -C FOLDER');
+
     const refused = await home.run(['claude', '-C', '.', 'hello']);
     expect(refused.stderr).toContain('it would show');
     expect(refused.code).not.toBe(0);

@@ -88,7 +88,12 @@ export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => voi
       await eventually(() => isWaiting().catch(() => undefined), 'the command', 120_000);
       await expect(stage.send('waits', 'are you there')).rejects.toMatchObject({ code: 'agent_busy' });
       expect(await stage.client.agents.interrupt('waits')).toBe(true);
-      expect((await turn).at(-1)).toMatchObject({ type: 'result', outcome: 'interrupted' });
+      const interrupted = await turn;
+      expect(interrupted.at(-1)).toMatchObject({ type: 'result', outcome: 'interrupted' });
+      const ids = (type: string) =>
+        interrupted.flatMap((event) => (event.type === type && 'id' in event ? [event.id] : []));
+      expect(ids('tool-call')).toHaveLength(1);
+      expect(ids('tool-result')).toEqual(ids('tool-call'));
       expect(await stage.running('waits')).toBe('[[],[]]');
       expect(await stage.client.agents.interrupt('waits')).toBe(false);
       expect((await stage.send('waits', 'are you there')).at(-1)).toMatchObject({ text: 'Yes.' });

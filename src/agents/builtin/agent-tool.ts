@@ -1,5 +1,6 @@
 /** The interface of the built-in agent's tools, and their environment. */
 import type { z } from 'zod';
+import type { UnaskedPermission } from '../../seams/agent.ts';
 import type { UserSchedules } from '../../seams/chat.ts';
 import type { Files } from '../../seams/files.ts';
 import type { Memory } from '../../seams/memory.ts';
@@ -15,7 +16,11 @@ export interface WorkPlace {
   };
   readonly shellPolicy: ShellPolicy;
   readonly signal: AbortSignal;
-  /** Asks a person whether a command that the policy refuses may run; left out: it never may. */
+  /** Acts without a question: none, changes of files, or all that the command policy allows. */
+  readonly permissions: UnaskedPermission;
+  /** Whether a person is asked for commands that the command policy refuses. */
+  readonly dangerous: 'ask' | 'refuse';
+  /** Asks a person whether a call may be done; left out: what needs a question is never done. */
   readonly permit?: ((request: PermitRequest) => Promise<boolean>) | undefined;
 }
 
@@ -32,10 +37,13 @@ export interface HostPlace {
 
 export interface PermitRequest {
   readonly call: string;
-  /** The rule of the policy that refuses it. */
-  readonly rule: string;
-  /** Exactly what would run. */
-  readonly command: string;
+  readonly tool: string;
+  /** The rule of the command policy that refuses it; null: only `agents.permissions` wants the question. */
+  readonly rule: string | null;
+  /** The file that would change; null for a command. */
+  readonly path: string | null;
+  /** Exactly what would be done. */
+  readonly detail: string;
 }
 
 export interface AgentTool<Place> extends ModelTool {

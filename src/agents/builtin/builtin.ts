@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { UnaskedPermission } from '../../seams/agent.ts';
 import type { UserSchedules } from '../../seams/chat.ts';
 import type { MemoryStore } from '../../seams/memory.ts';
 import type { Model, ModelMessage, Models } from '../../seams/model.ts';
 import type { ShellPolicy } from '../../seams/shell-policy.ts';
 import type { ToolConnection, ToolSessions } from '../../seams/tools.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
+import { unfinished } from '../open-calls.ts';
+import type { Act } from '../permission-policy.ts';
 import { openSessionTools } from '../session-tools.ts';
 import type { PermitRequest } from './agent-tool.ts';
 import { modelMessages } from './compaction.ts';
@@ -34,6 +37,8 @@ export interface BuiltinOptions {
   readonly recallTokens: number;
   /** Handling of commands that the policy refuses: ask a person, or refuse. */
   readonly dangerous: 'ask' | 'refuse';
+  /** Acts without a question. */
+  readonly permissions: UnaskedPermission;
   /** Where it has things said at set times; undefined before there is such a place. */
   readonly schedules?: ((user: string) => UserSchedules | undefined) | undefined;
 }
@@ -63,7 +68,9 @@ async function leadTurn(turn: DriverTurn, model: Model, options: BuiltinOptions)
   const place = {
     ...{ sandbox, chat, signal, memory, hostTools },
     shellPolicy: options.shellPolicy,
-    permit: options.dangerous === 'ask' ? permitIn(turn, history) : undefined,
+    permissions: options.permissions,
+    dangerous: options.dangerous,
+    permit: permitIn(turn, history),
     schedules: options.schedules?.(turn.user),
   };
   const compaction = {
@@ -104,17 +111,21 @@ export function namespaceOf({ user, chat, audience }: DriverTurn): string {
   return audience === 'group' ? `${user}/${chat}` : user;
 }
 
-/** A denial ends it: nothing else is asked for in the same turn. */
+/** A denied command that the policy refuses ends it: no other such command is asked for in the same turn. */
 export function permitIn(turn: DriverTurn, history: History) {
-  return async ({ rule, command }: PermitRequest): Promise<boolean> => {
+  return async ({ tool, rule, path, detail }: PermitRequest): Promise<boolean> => {
+    // It is known by its text: a model that another host asks again makes the same call under another id.
+    const id = createHash('sha256').update(detail).digest('hex');
+    if (rule === null) {
+      const act: Act = path === null ? { type: 'command', command: detail } : { type: 'edit', paths: [path] };
+      return (await turn.ask({ id, tool, input: detail, act })) !== 'deny';
+    }
     const isDenied = history
       .after(history.summary?.upto ?? 0)
       .some(({ turn: of, message }) => of === turn.turn && isDenial(message));
     if (isDenied) return false;
-    // A command that the policy refuses is never routine: no class of pre-approved acts includes it. It is known by its
-    // text: a model that another host asks again makes the same call under another id.
-    const id = createHash('sha256').update(command).digest('hex');
-    const request = { id, tool: `shell (${rule})`, input: command, act: { type: 'other' } } as const;
+    // No class of pre-approved acts includes it.
+    const request = { id, tool: `shell (${rule})`, input: detail, act: { type: 'dangerous' } } as const;
     return (await turn.ask(request)) !== 'deny';
   };
 }
@@ -134,6 +145,8 @@ export async function connectTools(
   return await tools?.connect(sandbox, { signal });
 }
 
+const hostEnded = 'The host ended during this call. It may have been done or not: look first.';
+
 /** Gives the end of a turn that had its answer already when its host ended. */
 export async function beginOrGoOn(
   turn: DriverTurn,
@@ -144,7 +157,8 @@ export async function beginOrGoOn(
   if (turn.isResumed && history.isBegun) {
     if (last?.role === 'assistant' && (last.calls ?? []).length === 0)
       return { outcome: 'done', text: last.text };
-    answerOpenCalls(history, 'The host ended during this call. It may have been done or not: look first.');
+    turn.keep(turn.openCalls.map((call) => unfinished(call, hostEnded)));
+    answerOpenCalls(history, hostEnded);
     return undefined;
   }
   answerOpenCalls(history, 'The turn was interrupted.');

@@ -7,7 +7,14 @@ import type { ToolConnection } from '../../seams/tools.ts';
 import { judge } from '../../shell/policy.ts';
 import { shellInput, shellTool } from '../../shell/tool.ts';
 import { shortened } from '../programs/tool-output.ts';
-import { type AgentTool, type HostPlace, inWorkspace, onHost, type WorkPlace } from './agent-tool.ts';
+import {
+  type AgentTool,
+  type HostPlace,
+  inWorkspace,
+  onHost,
+  type PermitRequest,
+  type WorkPlace,
+} from './agent-tool.ts';
 import { scheduleTools } from './schedule-tools.ts';
 
 export type { HostPlace, WorkPlace };
@@ -48,7 +55,9 @@ export const workspaceTools: readonly AgentTool<WorkPlace>[] = [
     name: 'write_file',
     description: 'Writes a file of the workspace in one step and makes the folders above it.',
     input: z.strictObject({ path, content: z.string().max(2_000_000) }),
-    async run({ path: file, content }, { sandbox, signal }) {
+    async run({ path: file, content }, place, call) {
+      const { sandbox, signal } = place;
+      await mayEdit(place, { call, tool: 'write_file', path: file, detail: `${file}:\n${content}` });
       const { size } = await sandbox.files.write(file, content, { signal });
       return `Wrote ${size} bytes to ${file}.`;
     },
@@ -57,10 +66,13 @@ export const workspaceTools: readonly AgentTool<WorkPlace>[] = [
     name: 'edit_file',
     description: 'Replaces a piece of text in a file. The piece must occur exactly once.',
     input: z.strictObject({ path, old: z.string().min(1), new: z.string() }),
-    async run({ path: file, old, new: replacement }, { sandbox, signal }) {
+    async run({ path: file, old, new: replacement }, place, call) {
+      const { sandbox, signal } = place;
       const before = await sandbox.files.readText(file, { signal });
       const places = before.split(old).length - 1;
       if (places !== 1) throw new Error(`The text occurs ${places} times in ${file}; it must be once.`);
+      const detail = `${file}:\n${old}\n\nbecomes\n\n${replacement}`;
+      await mayEdit(place, { call, tool: 'edit_file', path: file, detail });
       await sandbox.files.write(
         file,
         before.replace(old, () => replacement),
@@ -118,13 +130,31 @@ export const hostTools: readonly AgentTool<HostPlace>[] = [
 /** A command that the policy refuses runs when a person has seen it and allowed it. */
 async function policyFor(
   command: string,
-  { shellPolicy, permit }: WorkPlace,
+  { shellPolicy, permissions, dangerous, permit }: WorkPlace,
   call: string,
 ): Promise<ShellPolicy> {
   const verdict = judge(command, shellPolicy);
-  if (verdict.allowed || permit === undefined) return shellPolicy;
-  if (await permit({ call, rule: verdict.rule, command })) return { ...shellPolicy, mode: 'permissive' };
+  const request = { call, tool: 'shell', path: null, detail: command };
+  if (verdict.allowed) {
+    if (permissions !== 'all' && (await permit?.({ ...request, rule: null })) !== true) throw refused();
+    return shellPolicy;
+  }
+  if (permit === undefined || dangerous === 'refuse') return shellPolicy;
+  if (await permit({ ...request, rule: verdict.rule })) return { ...shellPolicy, mode: 'permissive' };
   throw new GeodeError('command_blocked', deniedText, { hint: 'Do something else, or end the turn.' });
+}
+
+async function mayEdit(
+  { permissions, permit }: WorkPlace,
+  request: Omit<PermitRequest, 'rule'>,
+): Promise<void> {
+  if (permissions === 'ask' && (await permit?.({ ...request, rule: null })) !== true) throw refused();
+}
+
+function refused(): GeodeError {
+  return new GeodeError('forbidden', 'A person did not allow this call.', {
+    hint: 'Do something else, or say what you wanted and why.',
+  });
 }
 
 /** A person said no, or nobody answered in time. */

@@ -108,8 +108,8 @@ async function answerFor(
     return { type: 'host-result', result };
   }
   if (line.type === 'permit') {
-    const { call, rule, command } = line;
-    return { type: 'permitted', call, isAllowed: await permit({ call, rule, command }) };
+    const { type: _, ...request } = line;
+    return { type: 'permitted', call: line.call, isAllowed: await permit(request) };
   }
   if (line.type !== 'hear') return undefined;
   // A host that was killed before it answered has taken it in already.

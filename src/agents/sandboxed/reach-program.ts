@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Cancel } from '../../base/cancel.ts';
 import { isGeodeError } from '../../base/errors.ts';
+import type { UnaskedPermission } from '../../seams/agent.ts';
 import type { ModelMessage, ProviderKind } from '../../seams/model.ts';
 import type { Process } from '../../seams/process.ts';
 import type { ShellPolicy } from '../../seams/shell-policy.ts';
@@ -35,6 +36,7 @@ interface ProgramOptions {
   /** The messages of the conversation for the model. */
   readonly messages: () => Promise<readonly ModelMessage[]>;
   readonly dangerous: 'ask' | 'refuse';
+  readonly permissions: UnaskedPermission;
   readonly provider: ProviderKind;
   /** As the provider calls it. */
   readonly model: string;
@@ -114,7 +116,7 @@ function requestOf(
   messages: readonly ModelMessage[],
   secret: string,
 ): z.input<typeof agentRequest> {
-  const { provider, model, steps, instructions, retries, shellPolicy, dangerous } = options;
+  const { provider, model, steps, instructions, retries, shellPolicy, dangerous, permissions } = options;
   const last = messages.at(-1);
   // A turn that an earlier host began may have come further than its message.
   const [message, session] =
@@ -123,7 +125,7 @@ function requestOf(
     request_id: turn,
     message,
     agent_config: {
-      ...{ provider, model, steps, retries, shell: shellPolicy.mode, dangerous },
+      ...{ provider, model, steps, retries, shell: shellPolicy.mode, dangerous, permissions },
       ...(instructions !== undefined && { instructions }),
       timeout: options.answerTimeoutMs / 1000,
       shell_programs: [...(shellPolicy.programs ?? [])],

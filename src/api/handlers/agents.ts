@@ -13,9 +13,9 @@ export function agentHandlers(all: Agents): Handlers<typeof agents> {
     open: ({ chat, ...asked }, { caller, signal }) => all.of(caller.user).open(chat, { ...asked, signal }),
     terminal: ({ chat, columns, rows, ...asked }, { caller, signal }) =>
       all.of(caller.user).terminal(chat, { ...asked, size: { columns, rows }, signal }),
-    send({ chat, text, mark, driver, model, attachments = [] }, { caller, signal }) {
+    send({ chat, text, mark, unattended, driver, model, attachments = [] }, { caller, signal }) {
       const files = attachments.map(({ name, content }) => ({ name, bytes: bytesOf(content) }));
-      const message = { text, mark, attachments: files };
+      const message = { text, mark, unattended, attachments: files };
       return begun(numbered(all.of(caller.user).send(chat, message, { driver, model, signal })));
     },
     events({ chat, after, follow }, { caller, signal, resumeAfter }) {

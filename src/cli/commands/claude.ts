@@ -3,8 +3,8 @@ import type { GeodeClient } from '../../client/client.ts';
 import { type CliCommand, type CliContext, exitCodes, interruptedCode, text } from '../command.ts';
 import { exitCodeOf } from '../input/sandbox-options.ts';
 import { wrongUsage } from '../input/values.ts';
+import { oneTurn } from '../one-turn.ts';
 import { printableLine } from '../render/printable.ts';
-import { showAgent } from '../render/show-agent.ts';
 import { explainExit } from '../render/show-process.ts';
 import { hasTerminal, terminalSize } from '../streams.ts';
 import { joinTerminal } from '../terminal/terminal-session.ts';
@@ -22,6 +22,10 @@ export const claudeCommand: CliCommand = {
     ],
     ['geode claude --chat demo "and now in Go"', 'continues another conversation'],
     ['geode claude -C . "fix the tests"', 'works on a copy of this folder and brings the changes back'],
+    [
+      'geode claude -C . --unattended "make the tests pass"',
+      'asks nothing: commands in the sandbox are allowed; ends with a summary and a diff',
+    ],
     ['geode secrets set anthropic', 'needed once before; the key stays outside the sandbox'],
   ],
   options: {
@@ -35,6 +39,10 @@ export const claudeCommand: CliCommand = {
       short: 'C',
       value: 'FOLDER',
       description: 'copy the folder into its own sandbox and bring the changes back',
+    },
+    unattended: {
+      type: 'boolean',
+      description: 'with -C: allow what it asks for in its sandbox, for one turn of up to 12 hours',
     },
     model: {
       type: 'string',
@@ -53,30 +61,18 @@ export const claudeCommand: CliCommand = {
     const named = text(values, 'chat');
     if (folder !== undefined && named !== undefined)
       throw wrongUsage('-C uses one conversation for each folder; leave out --chat');
-    const work = (chat: string) =>
+    const unattended = values.unattended === true;
+    if (unattended && (folder === undefined || prompt === ''))
+      throw wrongUsage('--unattended needs -C FOLDER and a prompt');
+    const run = (chat: string) =>
       prompt === '' ? atTerminal(client, chat, context) : oneTurn(client, chat, prompt, context);
-    if (folder === undefined) return work(named ?? 'claude');
+    if (folder === undefined) return run(named ?? 'claude');
     const { inFolder } = await import('../folder/in-folder.ts');
-    return inFolder(client, folder, context, work);
+    if (!unattended) return inFolder(client, folder, context, { run });
+    const { unattendedWork } = await import('../folder/unattended-work.ts');
+    return inFolder(client, folder, context, unattendedWork(client, prompt, context));
   },
 };
-
-async function oneTurn(
-  { agents }: GeodeClient,
-  chat: string,
-  prompt: string,
-  context: CliContext,
-): Promise<number> {
-  const { values, signal } = context;
-  const options = { driver: 'claude', model: text(values, 'model'), signal } as const;
-  try {
-    return await showAgent(agents.send(chat, { text: prompt }, options), context);
-  } catch (error) {
-    // Ctrl-C stops the agent, not only this reader.
-    if (signal.aborted) await agents.interrupt(chat).catch(() => {});
-    throw error;
-  }
-}
 
 /** The program's own screen: the one that runs, or a new one. */
 async function atTerminal(

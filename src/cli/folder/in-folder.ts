@@ -1,19 +1,36 @@
 import { resolve } from 'node:path';
 import { localUser } from '../../base/identity.ts';
 import type { GeodeClient } from '../../client/client.ts';
+import type { RemoteSandbox } from '../../client/sandbox.ts';
 import { type CliContext, text } from '../command.ts';
 import { reachSettings } from '../connect/reach-settings.ts';
 import { printableLine } from '../render/printable.ts';
-import { chatOfFolder, recordFile } from './folder-record.ts';
+import { chatOfFolder, readRecord, recordFile } from './folder-record.ts';
 import { besideEnding, folderOf } from './local-tree.ts';
 import { type Synced, syncFolder } from './sync-folder.ts';
+
+/** The work in the copy of a folder. */
+interface FolderWork {
+  run(chat: string): Promise<number>;
+  /** Told how the copy was changed, before the changes are brought back. */
+  after?(ended: EndedWork): Promise<void>;
+}
+
+export interface EndedWork {
+  readonly folder: string;
+  readonly copy: RemoteSandbox;
+  /** The copy before the work. */
+  readonly snapshot: string;
+  /** Where something about it can be kept: beside the record of the folder. */
+  readonly reportFile: string;
+}
 
 /** Lets Claude Code work on a copy of a folder, and brings back what it changed, however the work ended. */
 export async function inFolder(
   { agents, sandboxes }: GeodeClient,
   given: string,
   context: CliContext,
-  work: (chat: string) => Promise<number>,
+  work: FolderWork,
 ): Promise<number> {
   const { values, host, cwd, signal, err } = context;
   const { stateDir } = await reachSettings(context);
@@ -35,11 +52,17 @@ export async function inFolder(
   err(
     `${printableLine(folder)}: Claude Code works on a copy in the chat ${chat}; ${into.sent} files went in`,
   );
+  const snapshot = (await readRecord(shared.recordFile, { folder, sandbox: id }))?.snapshot;
   try {
-    return await work(chat);
+    return await work.run(chat);
   } finally {
-    // Also after Ctrl-C, which has fired the signal.
-    await syncFolder(place, shared, { onOut });
+    try {
+      const reportFile = shared.recordFile.replace(/\.json$/, '.md');
+      if (snapshot !== undefined) await work.after?.({ folder, copy: place, snapshot, reportFile });
+    } finally {
+      // Also after Ctrl-C, which has fired the signal.
+      await syncFolder(place, shared, { onOut });
+    }
   }
 }
 

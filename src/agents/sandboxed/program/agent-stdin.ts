@@ -64,8 +64,11 @@ function parseRequest(line: string | undefined, hasEvents: boolean): AgentReques
   const needed = hostTools.find(({ name }) => tools.includes(name))?.name ?? more[0]?.name;
   if (!host && needed !== undefined)
     throw new GeodeError('invalid_input', `The tool ${needed} needs a host that answers.`);
-  if (!host && config.dangerous === 'ask')
-    throw new GeodeError('invalid_input', 'Without a host nobody can be asked: dangerous is refuse.');
+  if (!host && (config.dangerous === 'ask' || config.permissions !== 'all'))
+    throw new GeodeError(
+      'invalid_input',
+      'Without a host nobody can be asked: dangerous is refuse, and permissions are all.',
+    );
   return parsed.data;
 }
 

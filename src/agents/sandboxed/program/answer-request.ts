@@ -69,7 +69,7 @@ function toolsOf({ tools, session_tools: more }: AgentRequest): readonly ModelTo
 
 async function runCall(
   call: ToolCall,
-  { tools, session_tools: more, agent_config: { shell, shell_programs: programs, dangerous } }: AgentRequest,
+  { tools, session_tools: more, agent_config }: AgentRequest,
   { folder, host, signal }: RequestScene,
 ): Promise<ToolResult> {
   const own = workspaceTools.filter(({ name }) => tools.includes(name));
@@ -81,8 +81,10 @@ async function runCall(
     exec: (...command: Parameters<typeof runHere> extends [string, ...infer Rest] ? Rest : never) =>
       runHere(folder, ...command),
   };
-  const permit = dangerous === 'ask' ? host?.permit : undefined;
-  return await runToolOf(own, call, { sandbox, shellPolicy: { mode: shell, programs }, permit, signal });
+  const { shell, shell_programs: programs, dangerous, permissions } = agent_config;
+  const shellPolicy = { mode: shell, programs };
+  const place = { sandbox, shellPolicy, dangerous, permissions, permit: host?.permit, signal };
+  return await runToolOf(own, call, place);
 }
 
 function modelOf(

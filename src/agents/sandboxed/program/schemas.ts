@@ -3,6 +3,7 @@
  * published as docs/agent-stdin.schema.json.
  */
 import { z } from 'zod';
+import { unaskedPermissions } from '../../../seams/agent.ts';
 import { type ModelMessage, providerKinds } from '../../../seams/model.ts';
 import { hostTools, workspaceTools } from '../../builtin/tools.ts';
 
@@ -49,6 +50,10 @@ export const agentRequest = z.strictObject({
       .enum(['ask', 'refuse'])
       .default('refuse')
       .describe('what becomes of a command that the policy refuses: the host asks a person, or it is over'),
+    permissions: z
+      .enum(unaskedPermissions)
+      .default('all')
+      .describe('what needs no question: ask (only reading), edits (changes of files too) or all'),
   }),
   tools: z
     .array(z.enum(toolNames))
@@ -121,8 +126,15 @@ export const agentLine = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('host-call'), call }),
   /** The host sends messages that people sent during the turn. */
   z.strictObject({ type: z.literal('hear'), position: z.int().min(0) }),
-  /** The host asks a person whether this command may run. */
-  z.strictObject({ type: z.literal('permit'), call: z.string(), rule: z.string(), command: text }),
+  /** The host asks a person whether this call may be done. */
+  z.strictObject({
+    type: z.literal('permit'),
+    call: z.string(),
+    tool: z.string(),
+    rule: z.string().nullable(),
+    path: z.string().nullable(),
+    detail: text,
+  }),
   z.strictObject({ type: z.literal('response'), response: agentResponse }),
 ]);
 export type AgentLine = z.output<typeof agentLine>;

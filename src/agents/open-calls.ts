@@ -1,0 +1,16 @@
+import type { AgentHappening } from '../seams/agent.ts';
+import type { DriverHappening, OpenCall } from './driver.ts';
+
+/** Calls without a result, in their order. */
+export function openCalls(events: readonly AgentHappening[]): readonly OpenCall[] {
+  const open = new Map<string, OpenCall>();
+  for (const event of events)
+    if (event.type === 'tool-call') open.set(event.id, { id: event.id, tool: event.tool });
+    else if (event.type === 'tool-result') open.delete(event.id);
+  return [...open.values()];
+}
+
+/** The result of a call whose outcome nobody knows. */
+export function unfinished({ id, tool }: OpenCall, why: string): DriverHappening {
+  return { type: 'tool-result', id, tool, output: why, failed: true };
+}
