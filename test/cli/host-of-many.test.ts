@@ -206,9 +206,15 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
   it('is seen in geode status, stopped with geode host stop, and ends when its folders are gone', async () => {
     await home.ok(['sandbox', 'create', 'seen']);
     const { pid, serves } = await home.host();
-    expect(await home.ok(['status'])).toContain(`process ${pid} (geode host)`);
+    const status = await home.ok(['status']);
+    expect(status).toContain(`process ${pid} (geode host)`);
+    expect(status).toMatch(
+      /^ {2}local\/seen +bubblewrap +os +running +stops in \d+ min if nothing uses it$/m,
+    );
     expect(await home.ok(['host', 'stop'])).toContain(`(pid ${pid})`);
-    expect(await home.ok(['status'])).toContain('none; a command that needs one starts it');
+    const alone = await home.ok(['status']);
+    expect(alone).toContain('none; a command that needs one starts it');
+    expect(alone).toMatch(/^ {2}local\/seen +bubblewrap +os +running +stops 1 d after its host ended$/m);
     expect(await home.ok(['host', 'stop'])).toBe('No host is running.\n');
     await home.ok(['sandbox', 'ps', 'seen']);
     const next = await home.host();

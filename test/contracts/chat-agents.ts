@@ -263,7 +263,7 @@ export function chatAgentsContract({ title, skip, isInside, settings }: AgentMod
       const sleeping = say('six', 'sleep long');
       await running(client, 'six', 'sleep 601');
       await client.chats.post('six', { text: '/stop' });
-      expect(answerOf(await sleeping)).toContain('Stopped.');
+      expect(answerOf(await sleeping)).toContain('(stopped)');
       const { processes, disowned } = await client.sandboxes.of('six').processes();
       expect([processes.filter(({ state }) => state === 'running'), disowned]).toEqual([[], []]);
       steps['are you there'] = [{ text: 'Still here.' }];

@@ -17,10 +17,15 @@ export const statusCommand: CliCommand = {
     const limits = limitsOf(config);
     const shell = describePolicy((await context.geode()).shellPolicy);
     if (context.json) context.out(JSON.stringify({ ...facts, limits, shell }, null, 2));
-    else for (const line of overviewLines(facts, limits, shell)) context.out(line);
+    else for (const line of overviewLines(facts, limits, staysOf(config), shell)) context.out(line);
     return exitCodes.done;
   },
 };
+
+function staysOf({ sandbox }: Config) {
+  const { idle_timeout: idle, lease } = sandbox;
+  return { idleMs: idle === null ? null : idle * 1000, leaseMs: lease * 1000 };
+}
 
 function limitsOf({ sandbox }: Config): ShownLimits {
   return {

@@ -8,15 +8,14 @@ import type { HostFacts } from '../../machine/named-host.ts';
 import type { Approval } from '../../seams/approval.ts';
 import type { ChannelStatus } from '../../seams/channel.ts';
 import type { ProviderKind } from '../../seams/model.ts';
+import type { SandboxStatus } from '../../seams/persistent.ts';
 import type { CliContext } from '../command.ts';
 import { askRunningHost } from './running-api.ts';
 
-interface SandboxLine {
-  readonly id: string;
-  readonly runtime: string;
-  readonly grade?: string;
-  readonly state: string;
-}
+/** One that nobody's chat has, such as one that is kept ready, has its id alone. */
+export type SandboxLine =
+  | SandboxStatus
+  | { readonly id: string; readonly runtime: string; readonly grade?: string; readonly state: string };
 
 interface ProviderState {
   readonly name: string;
@@ -70,15 +69,19 @@ async function fromMachine({ geode: open, loaded }: CliContext): Promise<Live> {
   const geode = await open();
   const { daily_budget: limitUsd } = (await loaded()).config.providers;
   const probed = await geode.probe();
-  const listed = geode.runtimes.map(async (runtime) =>
-    (await runtime.list()).map((facts) => ({ runtime: runtime.name, ...facts })),
+  const owned = await geode.listOffline();
+  const isOwned = (id: string) => owned.some((each) => each.id === id);
+  const others = geode.runtimes.map(async (runtime) =>
+    (await runtime.list())
+      .filter(({ id }) => !isOwned(id))
+      .map(({ id, grade, state }) => ({ id, grade, state, runtime: runtime.name })),
   );
   return {
     runtimes: probed.map(({ runtime, found }) => ({ name: runtime.name, ...found })),
     channels: [],
     budget: { limitUsd, spentUsd: 0 },
     approvals: [],
-    sandboxes: (await Promise.all(listed)).flat(),
+    sandboxes: [...owned, ...(await Promise.all(others)).flat()],
   };
 }
 

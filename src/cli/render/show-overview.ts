@@ -2,7 +2,8 @@
 
 import type { HostFacts } from '../../machine/named-host.ts';
 import type { Available } from '../../seams/runtime.ts';
-import type { StatusFacts } from '../connect/gather-status.ts';
+import type { SandboxLine, StatusFacts } from '../connect/gather-status.ts';
+import { shownName } from '../input/chat-name.ts';
 import { agoText, spanText } from './ages.ts';
 import { printableLine } from './printable.ts';
 import { table } from './table.ts';
@@ -14,7 +15,20 @@ export interface ShownLimits {
   readonly disk: number | null;
 }
 
-export function overviewLines(facts: StatusFacts, limits: ShownLimits, shell: string): readonly string[] {
+/** Both in ms; null: for ever. */
+interface Stays {
+  /** A sandbox that nothing uses, while there is a host. */
+  readonly idleMs: number | null;
+  /** A sandbox without a host. */
+  readonly leaseMs: number;
+}
+
+export function overviewLines(
+  facts: StatusFacts,
+  limits: ShownLimits,
+  stays: Stays,
+  shell: string,
+): readonly string[] {
   const { runtime, runtimes, sandboxes } = facts;
   const rows = runtimes.map((found) =>
     found.available
@@ -35,7 +49,9 @@ export function overviewLines(facts: StatusFacts, limits: ShownLimits, shell: st
     ...section('Channels:', facts.channels.map(channelRow)),
     ...approvalLines(facts),
     sandboxes.length === 0 ? 'No sandboxes.' : '',
-    ...table(sandboxes.map(({ id, runtime: name, grade = '-', state }) => [`  ${id}`, name, grade, state])),
+    ...table(sandboxes.map((each) => sandboxRow(each, facts.host !== null, stays))).map((line) =>
+      line.trimEnd(),
+    ),
   ];
 }
 
@@ -81,6 +97,23 @@ function section(title: string, rows: readonly (readonly string[])[]): readonly 
 function channelRow({ channel, state, since, lastError }: StatusFacts['channels'][number]) {
   const now = since === null ? state : `${state} since ${agoText(since)}`;
   return [`  ${channel}`, now, lastError === null ? '' : `last error: ${printableLine(lastError)}`];
+}
+
+function sandboxRow(sandbox: SandboxLine, hasHost: boolean, stays: Stays): readonly string[] {
+  const { id, runtime, grade = '-', state } = sandbox;
+  const name = 'chat' in sandbox ? shownName(sandbox) : id;
+  return [`  ${name}`, runtime, grade, state, state === 'running' ? endText(sandbox, hasHost, stays) : ''];
+}
+
+/** When a sandbox that runs is stopped, as things are now. */
+function endText(sandbox: SandboxLine, hasHost: boolean, { idleMs, leaseMs }: Stays): string {
+  if (!hasHost) return `stops ${spanText(leaseMs)} after its host ended`;
+  if (!('chat' in sandbox)) return '';
+  if (idleMs === null) return 'stays until it is stopped';
+  const { activeAt, keptUntil, thinkingUntil } = sandbox;
+  const left = Math.max(activeAt, keptUntil, thinkingUntil) + idleMs - Date.now();
+  const why = thinkingUntil > Date.now() ? ', an agent works' : '';
+  return `stops in ${spanText(left)} if nothing uses it${why}`;
 }
 
 function weaknesses({ capabilities: { limits, softLimits } }: Available): string {
