@@ -72,6 +72,10 @@ const spellings = [
   ],
   ...['/admin+/x', '/+admin/x', '/%20admin/x', '/%C2%A0admin/x', '/adm%C4%B1n/x', '/admin::$DATA/x'],
   ...['/admin:$I30:$INDEX_ALLOCATION/x', '/ad%C2%ADmin/x', '/admin%E2%80%8B/x', '/%EF%BB%BFadmin/x'],
+  ...['/%e0%81%a1dmin/x', '/%f0%80%81%a1dmin/x', '/admin%e0%80%afx', '/%25u0061dmin/x', '/admin;/../x'],
+  ...['/%C3%A1dmin/x', '/adm%C4%B0n/x', '/a%CC%81dmin/x', '/admin%E2%88%95x', '/admin%E2%81%84x'],
+  ...['/admin%a0/x', '/admin%E2%80%A8/x', '/.%20/admin/x', '/a/..%20/admin/x', '/.../admin/x', '/ADMIN~1/x'],
+  ...['/admin', '/admin?x', '/admin%23', '/a/%2e%2e/admin'],
 ];
 
 /** Targets that two readers could end in different places. */
@@ -127,7 +131,7 @@ describe('paths that a server may read in several ways', () => {
     for (const way of ['proxy', 'tunnel', 'binding'] as const) {
       for (const path of [
         ...['/ok', '/adminx', '/a/admin/x', '/caf%C3%A9', '/a%20b?admin/x', '/@scope%2fname'],
-        ...['/c++', '/v1/model:generate', '/$batch'],
+        ...['/c++', '/v1/model:generate', '/$batch', '/%E6%97%A5%E6%9C%AC', '/~ann/x', '/a~1.2.3'],
       ])
         expect(statusOf(await ask(wire, way, path)), `${way} ${path}`).toBe('200');
     }

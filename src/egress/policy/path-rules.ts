@@ -42,16 +42,22 @@ function deniesPath(paths: readonly string[], whole: string): boolean {
   const target = readTarget(whole);
   const readings = 'problem' in target ? undefined : readingsOf(target.path);
   if (readings === undefined) return true;
-  const seen = [...readings].map(folded);
+  const seen = new Set([...readings].map(folded).flatMap(withAndWithoutSlash));
+  if ([...seen].some((reading) => shortName.test(reading))) return true;
   return paths.some((wanted) =>
-    [...(readingsOf(wanted) ?? [wanted])].map(folded).some((spelling) =>
-      // Many servers give the same page with a slash at its end.
-      seen.some(
-        (reading) => matches(spelling, reading) || matches(spelling, reading.replace(/(?<=.)\/$/, '')),
-      ),
-    ),
+    [...(readingsOf(wanted) ?? [wanted])]
+      .map(folded)
+      .some((spelling) => [...seen].some((reading) => matches(spelling, reading))),
   );
 }
+
+/** Many servers give the same page for both. */
+function withAndWithoutSlash(path: string): readonly string[] {
+  return [path, path.endsWith('/') ? path.replace(/(?<=.)\/$/, '') : `${path}/`];
+}
+
+/** `ADMINI~1`: on some disks of Windows the second name of a file whose first one it does not show. */
+const shortName = /\/[^/~]{1,7}~\d{1,6}(\.[^/.]{0,3})?(\/|$)/;
 
 /** In both directions: some letters that are not ASCII have an ASCII letter as their capital (`ı`, `I`). */
 function folded(path: string): string {

@@ -67,28 +67,33 @@ const waysToRead: readonly ((path: string) => string)[] = [
 function isDoubtful(path: string): boolean {
   let text = path;
   for (let times = 0; times <= mostTimesEncoded; times += 1) {
-    if (/%(?![0-9a-f]{2})/i.test(text) && times === 0) return true;
+    // `%u0061` is an `a` to some servers, also where it shows only after others are decoded.
+    if ((times === 0 ? /%(?![0-9a-f]{2})/i : /%u[0-9a-f]{4}/i).test(text)) return true;
     const next = decoded(text);
-    if (next === text) return /[\xc0\xc1\xf5-\xff]/.test(text);
+    if (next === text) return overlong.test(text);
     text = next;
   }
   return true;
 }
+
+/** The beginnings of characters in more bytes than they need, and of none that there is. */
+const overlong = /[\xc0\xc1\xf5-\xff]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]/;
 
 /** Each escape as one byte. */
 function decoded(path: string): string {
   return path.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-/** Bytes as UTF-8, and wide letters in their usual form (`ａ` as `a`). */
+/** Bytes as UTF-8, and letters in their plain form (`ａ` and `á` as `a`): some servers and databases compare so. */
 function widened(path: string): string {
   // Text that holds more than bytes was read as UTF-8 before.
   const text = /[^\0-\xff]/.test(path) ? path : Buffer.from(path, 'latin1').toString('utf8');
-  return text.normalize('NFKC');
+  return text.normalize('NFKD').replace(/\p{M}/gu, '');
 }
 
+/** With the characters that some servers take for a slash: fractions, divisions and set minus, beside the backslash. */
 function withSlashes(path: string): string {
-  return path.replaceAll('\\', '/');
+  return path.replace(/[\\\u2044\u2215\u2216\u29f5\u29f8\u29f9]/g, '/');
 }
 
 /** Two slashes at the beginning: a program that parses the path as a URL takes the first name for a host. */
@@ -128,15 +133,19 @@ function withBlanks(path: string): string {
 }
 
 /**
- * Without dots at the end of names, blanks around names, and characters that cannot be seen (controls, soft hyphens,
- * spaces without width): some servers ignore them.
+ * Without dots at the end of names, blanks around names and dot segments, and characters that cannot be seen (controls,
+ * soft hyphens, spaces without width): some servers ignore them.
  */
 function trimmed(path: string): string {
   const visible = path.replace(/[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu, '');
-  return visible.replace(/(?<=\/) +(?!\.)/g, '').replace(/(?<=[^/. ])[. ]+(?=\/|$)/g, '');
+  return visible
+    .replace(/(?<=\/)\s+/g, '')
+    .replace(/(?<=\/\.{0,2})\s+(?=\/|$)/g, '')
+    .replace(/(?<=\/)\.[.\s]{2,}(?=\/|$)/g, '')
+    .replace(/(?<=[^/.\s])[.\s]+(?=\/|$)/g, '');
 }
 
-/** Up to an escaped end of text or of the path. */
+/** Up to an escaped end of text or of the path, or to what stands behind a semicolon. */
 function cut(path: string): string {
-  return path.replace(/[\0?#].*$/s, '');
+  return path.replace(/[\0?#;].*$/s, '');
 }
