@@ -2,13 +2,13 @@ import { messageBody, textFor } from './bodies.ts';
 import { commandOf } from './commands.ts';
 import type { TurnScene } from './turn.ts';
 
-/** More than that at once is better read in order. */
+/** A reader would find more than this hard to follow at once. */
 const mostAtOnce = 20;
 
 /**
- * Adds waiting messages to a running turn, in order. An added message stays in its lane until the turn
- * is over and then ends without a turn of its own, so that a crash at any moment neither loses nor doubles it. A command
- * or a file keeps its place, and so does all that comes after it.
+ * Adds waiting messages to a running turn, in order. An added message stays in its lane until the turn is over and
+ * then ends without a turn of its own, so a crash at any moment neither loses nor repeats it. A command or a file
+ * stays where it is, and so does everything after it.
  */
 export function addWhileRunning(scene: TurnScene, signal: AbortSignal): Disposable {
   const { bus, log } = scene.parts;

@@ -18,9 +18,9 @@ export interface ApprovalPromptParts {
   readonly approvals: Approvals;
   readonly events: Events;
   readonly log: Log;
-  /** Characters that a message of a channel may have. */
+  /** Maximum characters in a message of the channel. */
   readonly longestText: (channel: string) => number;
-  /** Whether a message can be changed there after it was sent. */
+  /** Whether a sent message can be edited there. */
   readonly canEdit: (channel: string, address: string) => boolean;
 }
 
@@ -76,7 +76,7 @@ export class ApprovalPrompts implements AsyncDisposable {
     return { text: decision === 'deny' ? `${code}: denied.` : `${code}: allowed.` };
   }
 
-  /** Asks approvals that were opened while no host ran, or while it was killed. */
+  /** Asks approvals that were opened while no host ran, or just before the host was killed. */
   async #watch(after: number): Promise<void> {
     const { chats, events, approvals, log } = this.#parts;
     const { signal } = this.#closing;
@@ -92,7 +92,7 @@ export class ApprovalPrompts implements AsyncDisposable {
     }
   }
 
-  /** Once for each approval, however often it is heard of. */
+  /** Asks once for each approval, even if several events report it. */
   async #ask(approval: Approval): Promise<void> {
     const { bus, chats, longestText } = this.#parts;
     const chat = approval.chat === null ? undefined : chats.named(approval.user, approval.chat);
@@ -107,7 +107,7 @@ export class ApprovalPrompts implements AsyncDisposable {
     }
   }
 
-  /** Where messages can be edited, the question loses its buttons and shows what was decided. */
+  /** Where messages can be edited, the question loses its buttons and shows the decision. */
   async #close({ approval, user, state, decision }: Decided): Promise<void> {
     const { bus, chats, canEdit, approvals } = this.#parts;
     const { chat: name } = approvals.get(user, approval);
@@ -142,7 +142,7 @@ export class ApprovalPrompts implements AsyncDisposable {
   }
 }
 
-/** How a person says it behind the code. */
+/** The answers a person can type after the code. */
 const decisions: Readonly<Record<string, ApprovalDecision>> = {
   once: 'allow-once',
   session: 'allow-session',

@@ -15,7 +15,7 @@ export class ChatAudit {
     sql.run`INSERT INTO chat_audit (at, by, deed, detail) VALUES (${at}, ${by}, ${deed}, ${JSON.stringify(detail)})`;
   }
 
-  /** The newest first. */
+  /** Newest first. */
   list(limit: number): readonly ChatAuditRecord[] {
     return this.#ledger
       .read((sql) => sql.all`SELECT * FROM chat_audit ORDER BY id DESC LIMIT ${limit}`)

@@ -8,17 +8,17 @@ const fileSchema = z.object({ name: z.string(), sizeBytes: z.number().nullable()
 const messageSchema = z.object({
   channel: z.string(),
   address: z.string(),
-  /** `channel` is where the sender wrote, which may be the web for a chat of another channel. */
+  /** `channel` is where the sender wrote. It may be the web for a chat of another channel. */
   sender: z.object({ channel: z.string(), id: z.string(), name: z.string() }),
   text: z.string(),
   files: z.array(fileSchema),
   isGroup: z.boolean(),
-  /** Somebody else wrote it. */
+  /** Forwarded: somebody else wrote the text. */
   isForwarded: z.boolean().default(false),
   quoted: z.object({ by: z.string(), text: z.string() }).nullable().default(null),
 });
 export type MessageBody = z.infer<typeof messageSchema>;
-/** As it is stored. */
+/** The stored form. */
 export type NewMessageBody = z.input<typeof messageSchema>;
 
 const replySchema = z.object({
@@ -26,13 +26,13 @@ const replySchema = z.object({
   text: z.string(),
   answers: z.number().nullable(),
   isLast: z.boolean(),
-  /** It says why there is no answer. */
+  /** The reply gives a reason instead of an answer. */
   isFailure: z.boolean().default(false),
   buttons: z.array(z.object({ label: z.string(), value: z.string() })),
   /** A file of the chat's workspace, read when it is sent. */
   file: z.object({ user: z.string(), chat: z.string(), path: z.string() }).nullable(),
   edits: z.string().nullable(),
-  /** Where the message to edit is gone, nothing takes its place. */
+  /** If the message to edit was deleted, send nothing instead. */
   onlyEdits: z.boolean().default(false),
 });
 export type ReplyBody = z.infer<typeof replySchema>;
@@ -63,7 +63,7 @@ function quotedLines(text: string): string {
     .join('\n');
 }
 
-/** A reply to a chat, with what is usual where nothing is said. */
+/** A reply to a chat, with defaults for missing fields. */
 export function newReply(
   { channel, lane, address }: Pick<KnownChat, 'channel' | 'lane' | 'address'>,
   key: string,
@@ -80,7 +80,7 @@ export function newReply(
     onlyEdits: false,
     ...body,
   };
-  // On the web a reply is read from the record: sending it does nothing.
+  // The web reads a reply from the record: nothing has to be sent.
   const isRepeatable = whole.edits !== null || channel === webChannel;
   return { channel, lane, key, body: JSON.stringify(whole), isRepeatable };
 }

@@ -3,33 +3,33 @@ import type { Chat } from '../seams/chat.ts';
 
 export const webChannel = 'web';
 
-/** A chat with what only the host needs to know of it. */
+/** A chat with the facts that only the host needs. */
 export interface KnownChat extends Chat {
   readonly user: string;
   readonly lane: string;
   readonly address: string;
-  /** Several people read along. */
+  /** The chat has several people. */
   readonly isGroup: boolean;
-  /** A group where others than its user may speak to the agent. */
+  /** A group where people besides its user may speak to the agent. */
   readonly isShared: boolean;
   /** Handling of messages during a turn; null: the default. */
   readonly during: DuringTurn | null;
 }
 
-/** A message that arrives during a turn waits for its end, or is added to it. */
+/** A message that arrives during a turn waits for the end of the turn, or is added to it. */
 export type DuringTurn = 'follow' | 'steer';
 
-/** Two different addresses never share a lane: the channel's name has no colon. */
+/** Two different addresses never share a lane, because the channel's name contains no colon. */
 export function laneOf(channel: string, address: string): string {
   return `${channel}:${address}`;
 }
 
-/** The lane of what must not wait behind a run of the same chat. */
+/** The lane for messages that must not wait for a run of the same chat. */
 export function controlLane(lane: string): string {
   return `control:${lane}`;
 }
 
-/** A chat on the web is addressed by its user and name; a user's name has no slash. */
+/** A chat on the web is addressed by its user and name; a user's name contains no slash. */
 export function webAddress(user: string, name: string): string {
   return `${user}/${name}`;
 }
@@ -69,7 +69,7 @@ export class ChatTable {
     return row && chatOf(row);
   }
 
-  /** The latest active first. */
+  /** The most recently active first. */
   ofUser(user: string): readonly KnownChat[] {
     return this.#ledger
       .read((sql) => sql.all`SELECT * FROM chats WHERE user = ${user} ORDER BY active_at DESC LIMIT 1000`)

@@ -4,18 +4,21 @@ import type { Bus } from '../seams/bus.ts';
 
 interface ClaimLoopOptions<Claim> {
   readonly bus: Bus;
-  /** Names what is claimed in the log. */
+  /** Name of the claimed thing for the log. */
   readonly noun: 'message' | 'reply';
   readonly idOf: (claim: Claim) => number;
-  /** The next claim, if there is one. */
+  /** The next claim, if any. */
   readonly claim: () => Promise<Claim | undefined>;
   readonly renew: (claim: Claim) => Promise<void>;
   readonly leaseMs: number;
-  /** Claims that are worked on at once. */
+  /** Maximum claims in progress. */
   readonly concurrency: number;
-  /** Work that fails leaves its claim to the end of the lease. The signal fires when the lease is lost. */
+  /**
+   * Processes one claim. After a failure the claim stays until its lease ends. The signal fires when the lease is
+   * lost.
+   */
   readonly work: (claim: Claim, signal: AbortSignal) => Promise<void>;
-  /** Closing the loop stops its work; otherwise closing waits for the work. */
+  /** Whether closing the loop aborts the work; otherwise closing waits for it. */
   readonly stopsWork: boolean;
   readonly log: Log;
 }

@@ -1,4 +1,4 @@
-/** The actions of commands that need more than a line. */
+/** Chat commands that need more than one line. */
 
 import { isGeodeError } from '../base/errors.ts';
 import type { ChatSchedule } from '../seams/chat.ts';
@@ -51,7 +51,7 @@ export async function steer({ chat, chats, words, during }: CommandScene) {
   };
 }
 
-/** The owner alone gives this command. */
+/** Only the owner may use this command. */
 export async function share({ chat, chats, words }: CommandScene) {
   const word = words.toLowerCase();
   if (!chat.isGroup) return { text: 'This is for groups: here nobody else reads along.' };

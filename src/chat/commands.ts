@@ -23,7 +23,7 @@ import { sendAgain } from './undelivered.ts';
 
 export interface CommandScene {
   readonly chat: KnownChat;
-  /** The text after the name of the command. */
+  /** The text after the command name. */
   readonly words: string;
   /** The sender, for the audit. */
   readonly by: string;
@@ -38,12 +38,12 @@ export interface CommandScene {
   readonly spending: string;
   /** Returns what is wrong with a model name; undefined for a valid one. */
   readonly refusedModel: (name: string) => string | undefined;
-  /** In chats that chose nothing. */
+  /** In chats without a choice of their own. */
   readonly during: DuringTurn;
   readonly signal: AbortSignal;
 }
 
-/** The answer, and a file of the workspace that goes with it. */
+/** The answer, and a workspace file to send with it. */
 export interface CommandAnswer {
   readonly text: string;
   readonly file?: string;
@@ -52,7 +52,7 @@ export interface CommandAnswer {
 interface Command {
   readonly usage: string;
   readonly help: string;
-  /** `control` does not wait for a run of the chat; `chat` has its place among the messages. */
+  /** `control` does not wait for a run of the chat; `chat` waits in line like a message. */
   readonly lane: 'control' | 'chat';
   run(scene: CommandScene): Promise<CommandAnswer>;
 }
@@ -153,7 +153,7 @@ export function commandOf({ text, isForwarded }: Pick<MessageBody, 'text' | 'isF
   return isForwarded ? undefined : commandIn(text);
 }
 
-/** Commands that every person in the chat may give. */
+/** Commands allowed to every person in the chat. */
 export function isHarmless({ name }: GivenCommand): boolean {
   return ['help', 'start', 'status', 'again'].includes(name);
 }
@@ -177,14 +177,14 @@ export async function runCommand(
   return command === undefined ? { text: helpText() } : command.run({ ...scene, words });
 }
 
-/** For platforms that show the commands to people who type a slash. */
+/** For platforms that show commands when a person types a slash. */
 export function commandMenu(): readonly { readonly command: string; readonly description: string }[] {
   return Object.entries(commands)
     .filter(([, { usage }]) => usage !== '')
     .map(([command, { help }]) => ({ command, description: help.slice(0, longestDescription) }));
 }
 
-/** Telegram takes no longer one. */
+/** Telegram's maximum length. */
 const longestDescription = 256;
 
 function helpText(): string {

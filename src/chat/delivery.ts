@@ -12,7 +12,7 @@ interface DeliveryOptions {
   /** A file of a chat's workspace. */
   readonly readFile: (file: FilePlace) => Promise<Uint8Array>;
   readonly log: Log;
-  /** How long after the end of its host a send counts as of unknown outcome. */
+  /** How long after the end of its host the outcome of a send counts as unknown. */
   readonly leaseMs?: number;
 }
 
@@ -23,13 +23,13 @@ interface FilePlace {
 }
 
 const usualLeaseMs = 120_000;
-/** Replies of different chats that are sent at once. */
+/** Maximum number of chats to send to at once. */
 const atOnce = 8;
 const firstPauseMs = 1_000;
 const longestPauseMs = 300_000;
-/** A reply that no platform took for so long has failed. */
+/** A reply that no platform accepted for this long has failed. */
 const deadlineMs = 24 * 3_600_000;
-/** An address that is closed until the person writes is tried by itself so often. */
+/** Interval of attempts for an address that is closed until the person writes. */
 export const closedPauseMs = 3_600_000;
 
 /** Sends the replies in the outbox of one channel, in the order of each chat. */
@@ -43,10 +43,10 @@ export function openDelivery(options: DeliveryOptions): AsyncDisposable {
       if (claim === undefined) await reportUndelivered(bus, channel.name);
       return claim;
     },
-    // A send may take longer than the lease; until it is over, nothing of its chat may overtake it.
+    // A send may outlast the lease. Until it is over, nothing else of its chat may be sent.
     renew: (claim) => bus.renewReply(claim, leaseMs),
     work: (claim) => deliver(claim, options),
-    // The outcome of a send that is cut off would be unknown.
+    // Not aborted: the outcome of an aborted send would be unknown.
     stopsWork: false,
   });
 }
@@ -63,7 +63,8 @@ async function deliver(claim: ReplyClaim, options: DeliveryOptions): Promise<voi
 async function send({ reply }: ReplyClaim, { channel, readFile }: DeliveryOptions): Promise<Delivery> {
   const { address, text, buttons, file, edits, onlyEdits } = replyBody(reply);
   const since = reply.inDoubtSince ?? Date.now();
-  // Another ledger has replies with the same keys, and one that a person wants again is another message.
+  // The key includes the ledger and the repetition: another ledger has replies with the same ids, and a repeated
+  // reply is a new message.
   const key = `${reply.lane} ${reply.key} ${reply.at}`;
   const common = { key, ...(reply.inDoubtSince !== null && { inDoubtSince: since }) };
   const mayRepeat = reply.isRepeatable || Date.now() < since + (channel.repeatMs ?? 0);
@@ -73,7 +74,7 @@ async function send({ reply }: ReplyClaim, { channel, readFile }: DeliveryOption
     address,
     edits === null ? whole : { ...whole, edits, dropsButtons: onlyEdits },
   );
-  // The person removed the draft: the answer has a message of its own.
+  // The person deleted the draft: send the answer as a new message.
   if (first.outcome === 'gone' && onlyEdits) return { state: 'sent', platformId: null };
   if (first.outcome === 'gone') return deliveryOf(await channel.send(address, whole), reply, false);
   if (first.outcome !== 'refused' || whole.file === undefined) return deliveryOf(first, reply, mayRepeat);
@@ -81,7 +82,7 @@ async function send({ reply }: ReplyClaim, { channel, readFile }: DeliveryOption
   return deliveryOf(await channel.send(address, { text: instead, ...common }), reply, mayRepeat);
 }
 
-/** A file that cannot be had becomes a word about it. */
+/** If a file cannot be read, a text says so instead. */
 async function withFile(
   text: string,
   file: FilePlace,
@@ -95,7 +96,7 @@ async function withFile(
   }
 }
 
-/** `mayRepeat`: sending it once more shows it once, so its outcome is not left unknown. */
+/** `mayRepeat`: a second send is shown once, so the outcome is not left unknown. */
 function deliveryOf(result: SendResult, reply: BusReply, mayRepeat: boolean): Delivery {
   if (result.outcome === 'sent') return { state: 'sent', platformId: result.platformId };
   const reason = result.error.message;

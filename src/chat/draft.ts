@@ -4,17 +4,17 @@ import type { Channel } from '../seams/channel.ts';
 export interface DraftOptions {
   readonly channel: Channel;
   readonly address: string;
-  /** The platform's id of a draft that an earlier host began. */
+  /** The platform's id of a draft that an earlier host started. */
   readonly begun: string | undefined;
-  /** Called once, before the first edit. The draft grows no more when it fails: somebody else has the message. */
+  /** Called once, before the first edit. If it fails, the draft stops growing: another host has the message. */
   readonly keep: (platformId: string) => Promise<void>;
-  /** Whether answers before this one are still to be sent: a draft must not come before them. */
+  /** Whether earlier answers are still to be sent: a draft must not overtake them. */
   readonly mustWait: () => Promise<boolean>;
 }
 
 /**
- * A reply that grows on its platform while the agent writes, no faster than the platform likes. It is a courtesy: what
- * fails here is not told, because the whole reply comes from the outbox anyway and takes the draft's place.
+ * A reply that grows on its platform while the agent writes, at the platform's rate. Failures are ignored, because
+ * the outbox sends the complete reply and replaces the draft.
  */
 export class Draft {
   readonly #options: DraftOptions;
@@ -30,7 +30,7 @@ export class Draft {
     this.#platformId = options.begun;
   }
 
-  /** The text so far, from its beginning. */
+  /** The complete text so far. */
   show(text: string): void {
     const { channel, address } = this.#options;
     if (channel.editEveryMs(address) === null || this.#isOver) return;
@@ -40,7 +40,7 @@ export class Draft {
     });
   }
 
-  /** Nothing is sent when this resolves. Gives what the platform calls the draft. */
+  /** Resolves when nothing is being sent. Returns the platform's id of the draft. */
   async end(): Promise<string | undefined> {
     this.#isOver = true;
     this.#over.abort();
@@ -50,7 +50,7 @@ export class Draft {
 
   async #send(): Promise<void> {
     const { channel, address, keep, mustWait } = this.#options;
-    // An answer that is whole within one interval needs no draft.
+    // No draft if the answer is complete within one interval.
     if (this.#platformId === undefined) {
       do await this.#pause(channel.editEveryMs(address) ?? 0);
       while (!this.#isOver && (await mustWait().catch(() => true)));
@@ -70,7 +70,7 @@ export class Draft {
           });
         }
       }
-      // A draft of unknown fate is not begun a second time, nor one that the person removed.
+      // Never start a draft again if its first send may have arrived or the person deleted it.
       if (result.outcome === 'unknown' && this.#platformId === undefined) this.#isOver = true;
       if (result.outcome === 'gone' || result.outcome === 'closed') this.#isOver = true;
       const asked = result.outcome === 'not-sent' ? result.retryAfterMs : null;
@@ -85,8 +85,8 @@ export class Draft {
 }
 
 /**
- * As much as the platform takes, and a mark that more is coming: when the host is killed while the first of it is being
- * sent, nobody knows what to edit, and it stays beside the answer. It must not read as an answer then.
+ * The text cut to the platform's maximum, with a mark that more follows. If the host is killed during the first send,
+ * its id is lost and the draft stays next to the answer: the mark shows that it is not the answer.
  */
 function unfinished(text: string, longest: number): string {
   const fences = text.match(/^```/gm)?.length ?? 0;

@@ -3,7 +3,7 @@ import type { AgentTurnRecord } from '../seams/agent.ts';
 import type { ChatRecord } from '../seams/chat.ts';
 import type { Feed } from './feed.ts';
 
-/** The messages of a lane and the turns of its agent, in the order of time. */
+/** The messages of a lane and the turns of its agent, by time. */
 export async function* chatRecords(
   feed: Feed,
   lane: string,

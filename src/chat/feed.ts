@@ -5,7 +5,7 @@ import type { ChatEvent } from '../seams/chat.ts';
 import { messageBody, replyBody } from './bodies.ts';
 
 const pageSize = 256;
-/** Told to every reader of a lane: there may be more to read. */
+/** Notifies every reader of a lane that there may be new events. */
 const look = Symbol('look');
 
 /** Events of chats for readers: first the stored ones, then new ones as they happen. */
@@ -17,7 +17,7 @@ export class Feed {
     this.#bus = bus;
   }
 
-  /** For those who listen in this moment. */
+  /** Only for current readers. */
   notify(lane: string, event: ChatEvent): void {
     this.#live.emit(lane, event);
   }

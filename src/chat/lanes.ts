@@ -5,7 +5,7 @@ import { ClaimLoop } from './claim-loop.ts';
 interface LanesOptions {
   readonly bus: Bus;
   readonly kinds: readonly MessageKind[];
-  /** Messages that are worked on at once. */
+  /** Maximum messages in progress. */
   readonly concurrency: number;
   readonly mostPerUser?: number;
   /** Prefixes of the lanes to claim from. */

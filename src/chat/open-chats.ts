@@ -1,4 +1,4 @@
-/** Chats put together: channels, the bus, lanes that let agents answer, and the outbox. */
+/** Builds chats from channels, the bus, the lanes that call agents, and the outbox. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { GeodeError } from '../base/errors.ts';
@@ -39,17 +39,17 @@ export interface OpenChatsOptions {
   readonly approvals: Approvals;
   readonly events: Events;
   readonly log: Log;
-  /** Beside the web. They are closed with the chats. */
+  /** In addition to the web. Closed together with the chats. */
   readonly channels?: readonly Channel[];
   readonly allowed?: SenderOptions['allowed'];
   readonly pairingMs: number;
-  /** Turns at once, in all and of one user. */
+  /** Maximum turns at once, in total and of one user. */
   readonly concurrency: number;
   readonly mostPerUser: number;
-  /** Messages of one sender that are taken in a minute. */
+  /** Maximum messages accepted from one sender in a minute. */
   readonly messagesPerMinute: number;
   readonly mostFileBytes: number;
-  /** Of schedules that name none. */
+  /** Time zone of schedules that name none. */
   readonly timeZone: string;
   /** Handling of messages during a turn, in chats without a choice of their own. */
   readonly duringTurn: DuringTurn;
@@ -58,10 +58,10 @@ export interface OpenChatsOptions {
   readonly refusedModel?: (name: string) => string | undefined;
 }
 
-/** Commands and the like are short: none has to wait for another. */
+/** Control messages are short, so many can run at once. */
 const controlAtOnce = 8;
 
-/** For the holder of the host's lock: what an earlier host left at work goes on. */
+/** For the holder of the host lock: messages in progress of an earlier host continue. */
 export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   const { agents, approvals, sandboxes, events, log, concurrency, mostPerUser, mostFileBytes } = options;
   await using opened = new AsyncDisposableStack();
@@ -108,7 +108,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     channel: (name: string) => channels.get(name),
     emit: feed.notify.bind(feed),
   };
-  // Messages of a channel that is not open here wait for a host that has it.
+  // Messages of a channel that is not open here wait for a host that has it open.
   const lanes = [...channels.keys()].flatMap((name) => [laneOf(name, ''), controlLane(laneOf(name, ''))]);
   const work = (claim: Parameters<typeof workOn>[1], signal: AbortSignal) => workOn(scene, claim, signal);
   opened.use(openLanes({ bus, kinds: ['control'], lanes, concurrency: controlAtOnce, work, log, ...leases }));
@@ -155,7 +155,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
     unpair(channel, sender, by) {
       const user = senders.userOf(channel, sender);
       if (!senders.unpair(channel, sender, by)) return false;
-      // Nobody is left on that channel who could end what was scheduled there.
+      // End the schedules: nobody is left on that channel who could.
       if (user !== undefined && !senders.speaks(channel, user)) parts.schedules.removeOf(user, channel, by);
       return true;
     },
@@ -194,7 +194,10 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   };
 }
 
-/** In the ledger nobody else works, so all that is at work there was left; what is shared has its leases. */
+/**
+ * Only one host uses a bus in the ledger, so everything in progress was left by an earlier one. A shared bus has
+ * leases.
+ */
 async function openBus({ postgres, log }: OpenChatsOptions, ledger: Ledger, opened: AsyncDisposableStack) {
   if (postgres !== undefined) {
     const { PostgresBus } = await import('./bus/postgres/postgres-bus.ts');
@@ -206,7 +209,7 @@ async function openBus({ postgres, log }: OpenChatsOptions, ledger: Ledger, open
   return { bus, leases: {} };
 }
 
-/** After this time another host takes over the messages of a dead one. */
+/** After this time another host takes over the messages of a dead host. */
 const sharedLeases = { leaseMs: 20_000 };
 
 function checkMessage(text: string): void {
@@ -215,7 +218,7 @@ function checkMessage(text: string): void {
     throw new GeodeError('too_large', `A message has at most ${longestMessage} characters.`);
 }
 
-/** One sum with all that the user spends on models. */
+/** The same total as the user's spending on models. */
 function budgetOf(ledger: Ledger, budget: DailyBudget): Pick<ChatParts, 'checkBudget' | 'spending'> {
   const spent = (user: string) => spentOn(ledger, user, dayOf(new Date()));
   const limits = {

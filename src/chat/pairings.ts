@@ -16,14 +16,14 @@ interface PairingParts {
   readonly events: EventSink;
 }
 
-/** Maximum open requests of strangers that are announced at once; further ones appear only in the list. */
+/** Maximum pending requests of strangers that are announced; further ones appear only in the list. */
 const mostAnnounced = 5;
-/** Older words of a stranger are forgotten. */
+/** Older messages of a stranger are dropped. */
 const keptMs = 24 * 3_600_000;
 
 /**
- * Pairing of strangers. The owner is the person who acts as the user of this machine; the request appears in every
- * private chat of theirs, and they alone can answer it there.
+ * Pairing of strangers. The owner is the person who acts as the user of this machine. Requests appear in every
+ * private chat of the owner, and only the owner can answer them there.
  */
 export class Pairings {
   readonly #parts: PairingParts;
@@ -48,7 +48,7 @@ export class Pairings {
     return paired;
   }
 
-  /** Once for each code and chat, however often it is called. */
+  /** Announces once for each code and chat, however often it is called. */
   async notifyOwner(pairing: Pairing): Promise<void> {
     const { senders, chats, bus } = this.#parts;
     if (senders.pairings().length > mostAnnounced) return;

@@ -9,7 +9,7 @@ import type { Pairings } from './pairings.ts';
 import type { Schedules } from './schedules.ts';
 import type { Senders } from './senders.ts';
 
-/** Parts that the handling of a message needs. */
+/** What the processing of a message needs. */
 export interface ChatParts {
   readonly bus: Bus;
   readonly chats: ChatTable;

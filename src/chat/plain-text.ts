@@ -1,9 +1,9 @@
-/** Text of strangers, as others may see it. */
+/** Text of strangers, made safe for display to others. */
 
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const longestName = 60;
 
-/** The name of a person in one line: nothing in it hides, turns the direction of what follows, or ends its quotes. */
+/** The name of a person in one line, without characters that hide text, change its direction or close its quotes. */
 export function plainName(name: string): string {
   const line = name
     .toWellFormed()
@@ -14,7 +14,7 @@ export function plainName(name: string): string {
   return [...line].slice(0, longestName).join('') || 'somebody';
 }
 
-/** The beginning of a text in one line that holds no markup. */
+/** The start of a text in one line without markup. */
 export function plainLine(text: string, longest: number): string {
   const line = text
     .toWellFormed()
@@ -25,13 +25,13 @@ export function plainLine(text: string, longest: number): string {
   return shown.length < line.length ? `${shown}…` : shown;
 }
 
-/** A title as it is written: none of it is markup. */
+/** A title as plain text without markup. */
 export function plainTitle(text: string): string {
   const line = text.toWellFormed().replaceAll(/\s+/gu, ' ').replaceAll(invisible, '').trim();
   return line.replaceAll(/[\\`*_~[\]()<>#|!&@]/g, (mark) => `\\${mark}`);
 }
 
-/** A block of code that shows all of the text: what cannot be seen is written as an escape, and no line ends the block. */
+/** A code block that shows all of the text: invisible characters are escaped, and no line can end the block. */
 export function shownCode(text: string): string {
   const shown = text.replaceAll(invisible, (character) =>
     character === '\n' || character === '\t'

@@ -7,30 +7,33 @@ import { plainName } from './plain-text.ts';
 import type { SenderRate } from './sender-rate.ts';
 import type { Senders } from './senders.ts';
 
-/** Longer text is not a message; a file is the way to send it. */
+/** Longer text is refused; it can be sent as a file. */
 export const longestMessage = 100_000;
 
 export interface Reception {
   readonly bus: Bus;
   readonly senders: Senders;
   readonly rate: SenderRate;
-  /** Of `interactive` messages, in all. */
+  /** Maximum waiting `interactive` messages in total. */
   readonly concurrency: number;
   /** How to handle a message of this lane that arrives during a turn. */
   readonly during: (lane: string) => DuringTurn;
 }
 
-/** Said once in so long a time, however many messages it is true of. */
+/** The same notice is sent at most once in this time. */
 const noticeMs = 600_000;
 const refusalMs = 60_000;
-/** Photos of one album come one after the other. */
+/** The photos of an album arrive separately within this time. */
 const albumMs = 1_500;
 
-/** Takes a message from a channel. When this returns, the message is stored, or the sender got the reason for a refusal. */
+/**
+ * Accepts a message from a channel. When this returns, the message is stored, or the sender got the reason for the
+ * refusal.
+ */
 export async function receive(reception: Reception, incoming: Incoming): Promise<void> {
   const { bus, senders, rate } = reception;
   const { channel, address, sender, isGroup, isAddressed } = incoming;
-  // In a group people talk to each other as well.
+  // In a group people also talk to each other.
   if (isGroup && !isAddressed) return;
   const lane = laneOf(channel, address);
   const target = { channel, lane, address };
@@ -61,7 +64,7 @@ export async function receive(reception: Reception, incoming: Incoming): Promise
 
 type Stored = { readonly id: number; readonly isNew: boolean };
 
-/** Undefined when it became a part of a message that waits. */
+/** Undefined if it became part of a waiting message. */
 async function store(
   { bus, during }: Reception,
   incoming: Incoming,
@@ -104,7 +107,7 @@ function messageBodyOf(body: NewMessageBody): MessageBody {
   return messageBody({ body: JSON.stringify(body) });
 }
 
-/** A command stays what it was. */
+/** A command cannot be turned into a message, or a message into a command. */
 function withText(known: string, text: string): string | undefined {
   const body = messageBody({ body: known });
   return commandOf(body) === undefined ? JSON.stringify({ ...body, text }) : undefined;
@@ -120,7 +123,7 @@ function withFiles(known: string, { text, files }: NewMessageBody): string {
   });
 }
 
-/** Commands that must not wait for a run have a lane of their own. */
+/** Commands that must not wait for a run use a separate lane. */
 export function putMessage(
   bus: Bus,
   body: NewMessageBody,
@@ -155,7 +158,7 @@ async function notePlace(
   if (text !== undefined) await bus.storeReply(newReply(target, key, { text }));
 }
 
-/** Undefined when the message need not wait. */
+/** Undefined if the message need not wait. */
 function placeText(
   place: { readonly lane: number; readonly all: number },
   concurrency: number,
@@ -167,7 +170,7 @@ function placeText(
     : undefined;
 }
 
-/** Lone halves of characters cannot be stored or sent on. */
+/** Unpaired surrogates cannot be stored or sent. */
 function wellFormed(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '');
 }

@@ -2,18 +2,18 @@ import { Cron } from 'croner';
 import { GeodeError } from '../base/errors.ts';
 import { spokenTime } from './spoken-time.ts';
 
-/** When a schedule runs: by cron text in a time zone, every so often, or once. */
+/** When a schedule runs: by cron text in a time zone, at an interval, or once. */
 export type ScheduleTime =
   | { readonly kind: 'cron'; readonly text: string; readonly zone: string }
   | { readonly kind: 'every'; readonly ms: number }
   | { readonly kind: 'once'; readonly at: number };
 
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** More often would only fill the queue. */
+/** Shorter intervals would only fill the queue. */
 const leastMs = 10_000;
 
 /**
- * `0 9 * * 1-5 [ZONE]`, `every 2h`, `in 20m`, `2027-01-31T09:00`, `tomorrow 9am` or `every monday at 9`;
+ * `0 9 * * 1-5 [ZONE]`, `every 2h`, `in 20m`, `2027-01-31T09:00`, `tomorrow 9am` or `every monday at 9`. Throws
  * `invalid_input` for anything else.
  */
 export function parseScheduleTime(text: string, zone: string, now: number): ScheduleTime {
@@ -34,7 +34,7 @@ export function parseScheduleTime(text: string, zone: string, now: number): Sche
   return time;
 }
 
-/** The first time after a moment; undefined if there is none. Throws `invalid_input` for an invalid text or zone. */
+/** The first time after a moment; undefined if no time is left. Throws `invalid_input` for an invalid text or zone. */
 export function nextRun(time: ScheduleTime, after: number): number | undefined {
   if (time.kind === 'once') return time.at > after ? time.at : undefined;
   if (time.kind === 'every') return after + time.ms;

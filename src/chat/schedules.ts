@@ -16,20 +16,19 @@ export interface SchedulesOptions {
   readonly bus: Bus;
   readonly events: EventSink;
   readonly log: Log;
-  /** Of cron text that names none. */
+  /** Time zone of cron text that names none. */
   readonly zone: string;
   readonly now?: () => number;
 }
 
 const lookEveryMs = 1_000;
 const mostOfChat = 50;
-/** Later than this after its time, a run is one that was missed. */
+/** A run that is later than this counts as missed. */
 const missedAfterMs = 60_000;
 
 /**
- * Scheduled messages. The time for which a schedule runs is the key of its message, so each time counts
- * once, however often the host is killed in between. Times that passed while no host ran are made up for by one run, or
- * by none, as the schedule says.
+ * Scheduled messages. The due time is part of the message's key, so each time counts once, however often the host is
+ * killed in between. For times that passed while no host ran, one message is sent or none, as the schedule specifies.
  */
 export class Schedules implements Disposable {
   readonly #options: SchedulesOptions;
@@ -103,7 +102,7 @@ export class Schedules implements Disposable {
       .map(scheduleOf);
   }
 
-  /** False when the user has none of that id. */
+  /** Returns false if the user has no schedule with that id. */
   remove(user: string, id: string, by: string): boolean {
     const removed = this.listOf(user).find((each) => each.id === id);
     if (removed === undefined) return false;
@@ -121,7 +120,7 @@ export class Schedules implements Disposable {
     return true;
   }
 
-  /** All of a user in chats of one channel. */
+  /** Removes all of a user in chats of one channel. */
   removeOf(user: string, channel: string, by: string): void {
     const found = this.#options.ledger.read(
       (sql) => sql.all`SELECT id FROM chat_schedules WHERE user = ${user} AND channel = ${channel}`,
@@ -129,7 +128,7 @@ export class Schedules implements Disposable {
     for (const { id } of found) this.remove(user, String(id), by);
   }
 
-  /** Puts what is due on the bus. It also runs by itself. */
+  /** Puts due messages on the bus. Also runs by itself. */
   async runDue(): Promise<void> {
     const { ledger, bus } = this.#options;
     const now = this.#now();
@@ -155,7 +154,7 @@ export class Schedules implements Disposable {
     }
   }
 
-  /** Once for each slot, with its record. */
+  /** Runs once for each due time, together with its record. */
   #advance({ id, slot, next, user, chat, isSkipped }: RunSlot): void {
     const { ledger, events } = this.#options;
     const isFirst = ledger.write((sql) => {
@@ -178,7 +177,7 @@ export class Schedules implements Disposable {
 
 interface RunSlot {
   readonly id: string;
-  /** The time for which it runs, and the one after it. */
+  /** The due time that runs now, and the one after it. */
   readonly slot: number;
   readonly next: number | undefined;
   readonly user: string;

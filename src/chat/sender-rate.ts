@@ -1,4 +1,4 @@
-/** How many messages of one sender are taken: so many at once, and so many a minute. */
+/** Rate limit of each sender: a burst, and an average per minute. */
 export class SenderRate {
   readonly #perMinute: number;
   readonly #now: () => number;
@@ -9,7 +9,7 @@ export class SenderRate {
     this.#now = now;
   }
 
-  /** 0 when the message is taken; else how many ms the sender has to wait. */
+  /** Returns 0 if the message is accepted, otherwise the ms to wait. */
   take(sender: string): number {
     const now = this.#now();
     const bucket = this.#buckets.get(sender) ?? { tokens: this.#perMinute, at: now };
@@ -21,7 +21,7 @@ export class SenderRate {
     return tokens >= 1 ? 0 : Math.ceil((1 - tokens) / perMs);
   }
 
-  /** Many unknown senders must not fill the memory. */
+  /** Unknown senders must not fill the memory. */
   #forgetOldest(): void {
     const [oldest] = this.#buckets.keys();
     if (this.#buckets.size > mostSenders && oldest !== undefined) this.#buckets.delete(oldest);

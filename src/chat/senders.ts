@@ -8,13 +8,13 @@ import { ChatAudit } from './audit.ts';
 import { webChannel } from './chat-table.ts';
 
 export interface SenderOptions {
-  /** People who need no pairing: the user of each sender, by channel. */
+  /** Senders that need no pairing, with their users, by channel. */
   readonly allowed: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly pairingMs: number;
   readonly now?: () => number;
 }
 
-/** Letters and digits that nobody confuses when they read them out. */
+/** Letters and digits that are easy to tell apart when read aloud. */
 const alphabet = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
 const codeLength = 8;
 
@@ -32,7 +32,7 @@ export class Senders {
     this.#now = options.now ?? Date.now;
   }
 
-  /** The user that a sender speaks as; undefined for somebody who is not known. */
+  /** The user that a sender speaks as; undefined for an unknown sender. */
   userOf(channel: string, sender: string): string | undefined {
     // The API has already identified the caller.
     if (channel === webChannel) return sender;
@@ -44,7 +44,7 @@ export class Senders {
     return row && String(row.user);
   }
 
-  /** The code of a sender: the one that is open, or a new one. */
+  /** The code of a sender: the pending one, or a new one. */
   codeFor({ channel, sender, address }: Pick<Incoming, 'channel' | 'sender' | 'address'>): Pairing {
     return this.#ledger.write((sql) => {
       sql.run`DELETE FROM chat_pairings WHERE expires_at <= ${this.#now()}`;
@@ -67,7 +67,7 @@ export class Senders {
       .map(pairingOf);
   }
 
-  /** With the address at which the sender waits for the news. */
+  /** With the address where the sender waits for the result. */
   pair(
     code: string,
     { user, by }: { readonly user: string; readonly by: string },
@@ -110,7 +110,7 @@ export class Senders {
       }));
   }
 
-  /** Whether anybody on a channel speaks as the user. */
+  /** Whether any person on a channel speaks as the user. */
   speaks(channel: string, user: string): boolean {
     const allowed = Object.values(this.#options.allowed[channel] ?? {}).includes(user);
     return allowed || this.list().some((each) => each.channel === channel && each.user === user);

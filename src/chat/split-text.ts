@@ -1,6 +1,6 @@
 /**
- * Splits Markdown into parts of at most so many characters (100 or more), at the end of a paragraph or a line where there is one. A
- * code block that is cut is closed in one part and opened again in the next, so that each part reads by itself.
+ * Splits Markdown into parts of at most `size` characters (100 or more), at the end of a paragraph or line if
+ * possible. A code block that is cut is closed in one part and opened again in the next.
  */
 export function splitText(text: string, longest: number): readonly string[] {
   const parts: string[] = [];
@@ -17,11 +17,11 @@ export function splitText(text: string, longest: number): readonly string[] {
   return parts;
 }
 
-/** For the closing fence. The line that opens it again is no longer than this, so each part is shorter than the last. */
+/** Room for the closing fence. The reopening line is not longer than this, so each part is shorter than the last. */
 const fenceRoom = 24;
 const longestMark = 8;
 
-/** A part is at least half full, so that many short paragraphs do not make many parts. */
+/** A part is at least half full, so many short paragraphs do not make many parts. */
 function placeToCut(text: string, longest: number): number {
   const least = Math.floor(longest / 2);
   for (const boundary of ['\n\n', '\n', ' ']) {

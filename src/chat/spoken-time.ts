@@ -1,4 +1,4 @@
-/** Times as people say them, written as cron text or as a moment of the calendar. */
+/** Times in everyday words, translated to cron text or to a calendar moment. */
 
 const days = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 const dayMs = 86_400_000;
@@ -7,8 +7,8 @@ const spoken =
   /^(every\s+|on\s+|next\s+)?(today|tomorrow|daily|day|weekday|[a-z]+day)s?\s+(.+?)(?:\s+(\w+\/\S+|UTC))?$/i;
 
 /**
- * `tomorrow 9am`, `friday at 14:30`, `every monday at 9`, `every weekday at noon`, each with a time zone behind it if
- * need be. Undefined for anything else.
+ * `tomorrow 9am`, `friday at 14:30`, `every monday at 9`, `every weekday at noon`, each with an optional time zone at
+ * the end. Undefined for anything else.
  */
 export function spokenTime(text: string, zone: string, now: number): string | undefined {
   const [, how = '', given = '', at = '', own] = spoken.exec(text.trim()) ?? [];
@@ -41,7 +41,7 @@ function timeOf(text: string): { readonly hour: number; readonly minute: number 
   return { hour: (hour % 12) + (half.toLowerCase() === 'pm' ? 12 : 0), minute };
 }
 
-/** The day of the calendar there, as midnight in UTC. */
+/** The calendar day in that zone, as midnight in UTC. */
 function dateIn(zone: string, now: number): Date | undefined {
   try {
     return new Date(`${new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(now)}T00:00:00Z`);
@@ -50,7 +50,7 @@ function dateIn(zone: string, now: number): Date | undefined {
   }
 }
 
-/** The next of its name: never today. */
+/** The next weekday of that name, never today. */
 function untilDay(today: Date, day: number): number {
   return ((day - today.getUTCDay() + 6) % 7) + 1;
 }

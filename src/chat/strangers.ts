@@ -10,7 +10,7 @@ const groupNoticeMs = 600_000;
 const mostKept = 20;
 const kept = JSON.stringify({ kept: true });
 
-/** Somebody whom nobody has let in gets a code, once; what they wrote in private is answered after they are let in. */
+/** An unpaired person gets a code once. Their private messages are answered after the pairing. */
 export async function forStranger(
   parts: Pick<ChatParts, 'senders' | 'pairings'>,
   { message }: Claim,

@@ -1,6 +1,6 @@
 import type { Chapter } from '../ledger/ledger.ts';
 
-/** A lane is a chat's key on the bus. Drafts are the messages that grew on a platform while a turn ran. */
+/** A lane is a chat's key on the bus. Drafts are messages that grow on a platform during a turn. */
 export const chatChapter: Chapter = {
   name: 'chats',
   changes: [
@@ -63,10 +63,10 @@ export const chatChapter: Chapter = {
     `ALTER TABLE chats ADD COLUMN is_group INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE chats ADD COLUMN during TEXT;
     ALTER TABLE chat_schedules ADD COLUMN catch_up TEXT NOT NULL DEFAULT 'once'`,
-    // By the key of the message, which is the same in every store of the bus.
+    // Indexed by the message's key, which is the same in every bus store.
     `DROP TABLE chat_drafts;
     CREATE TABLE chat_drafts (message TEXT PRIMARY KEY, platform_id TEXT NOT NULL) STRICT`,
-    // The bus has them: another host may go on with the message.
+    // Drafts are stored in the bus now, so that another host can continue the message.
     'DROP TABLE chat_drafts',
     'ALTER TABLE chats ADD COLUMN shared INTEGER NOT NULL DEFAULT 0',
   ],

@@ -27,15 +27,15 @@ const worthAnotherTry = [
   'runtime_unavailable',
   'stopping',
   'ledger_failed',
-  // From the sandbox, on a machine that is too busy.
+  // Errors of a sandbox on an overloaded machine.
   'timed_out',
 ] as const;
 const mostTries = 5;
 const busyPauseMs = 1_000;
 
 /**
- * Lets the agent answer one message. The message's key is the mark of the turn, so that a message that comes again after
- * a crash begins no second turn. Every way out of here ends the message with a reply, or gives it back.
+ * Lets the agent answer one message. The message's key is the mark of the turn, so a message that is processed again
+ * after a crash starts no second turn. Every path ends the message with a reply or returns it to the bus.
  */
 export async function answerMessage(scene: TurnScene, claim: Claim, signal: AbortSignal): Promise<void> {
   const { parts, chat, channel, emit } = scene;
@@ -60,7 +60,7 @@ export async function answerMessage(scene: TurnScene, claim: Claim, signal: Abor
       last = await follow(scene, claim, draft, signal, `${message.key} again`);
     }
   } catch (error) {
-    // The message stays claimed: the next host goes on with the turn.
+    // The message stays claimed: the next host continues the turn.
     if (signal.aborted) return;
     if (await triedAgain(scene, claim, error)) return;
     throw error;
@@ -73,14 +73,14 @@ export async function answerMessage(scene: TurnScene, claim: Claim, signal: Abor
   await end(scene, claim, last, await draft.end());
 }
 
-/** The agent, or its sandbox, was gone before it answered. */
+/** The agent or its sandbox ended before it answered. */
 function isEnded(event: AgentEvent | undefined): event is Extract<AgentEvent, { type: 'error' }> {
   return event?.type === 'error' && event.code === 'agent_ended';
 }
 
 /**
- * Gives the message back for one more try, and says so in the chat. False when that was said before: now is that try.
- * The chat itself remembers which it is, so that a host that is killed in between changes nothing.
+ * Returns the message to the bus for one more attempt and announces that in the chat. Returns false if it was
+ * announced before: then this is that attempt. The chat stores which it is, so a killed host changes nothing.
  */
 async function retryOnce(
   { parts, chat }: TurnScene,
@@ -93,7 +93,7 @@ async function retryOnce(
   return true;
 }
 
-/** Until the turn's last event. */
+/** Runs until the turn's last event. */
 async function follow(
   { parts, chat, body, channel, emit }: TurnScene,
   { message }: Claim,
@@ -132,7 +132,7 @@ async function follow(
   return undefined;
 }
 
-/** The turn before has heard it, and its answer is there. */
+/** The previous turn read this message, and its answer covers it. */
 async function endAdded({ parts, chat }: TurnScene, claim: Claim): Promise<void> {
   const { id } = claim.message;
   const reply = newReply(chat, `answer:${id}:0`, {
@@ -176,14 +176,14 @@ function endingOf(event: AgentEvent): {
   return { text: `${event.text.trim() === '' ? 'Done.' : event.text}${note}`, state: 'done' };
 }
 
-/** A failure as the person in the chat sees it. */
+/** A failure in words for the person in the chat. */
 export function failureText({ message, hint }: Pick<GeodeError, 'message' | 'hint'>): string {
   return `That did not work: ${message}\n${hint}`;
 }
 
 async function triedAgain({ parts }: TurnScene, claim: Claim, error: unknown): Promise<boolean> {
   const { tries } = claim.message;
-  // Somebody else talks to the agent of this chat, which is no failure.
+  // Somebody else is using the agent of this chat. Not a failure.
   const isBusy = isGeodeError(error, 'agent_busy');
   const isPassing = worthAnotherTry.some((code) => isGeodeError(error, code)) && tries < mostTries;
   if (!isBusy && !isPassing) return false;
@@ -207,7 +207,7 @@ async function fetchFiles(
 
 const typingEveryMs = 4_000;
 
-/** Platforms forget after a few seconds that somebody writes. */
+/** Platforms hide the typing indicator after a few seconds. */
 function keepTyping(channel: Channel, address: string): Disposable {
   const type = () => void channel.typing?.(address);
   type();

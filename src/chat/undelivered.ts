@@ -3,12 +3,12 @@ import { newReply, replyBody } from './bodies.ts';
 import type { CommandAnswer, CommandScene } from './commands.ts';
 import { plainLine } from './plain-text.ts';
 
-/** Replies whose loss nobody needs to know of: words about a message's place, and reports of a loss. */
+/** Replies whose loss needs no notice: queue positions, and notices of a loss. */
 const passing = ['place:', 'slow:', 'undelivered:'];
 const mostAtOnce = 50;
 const longestStart = 60;
 
-/** Writes to each person that an answer may be missing, once, with a way to have it sent again. */
+/** Tells each person once that an answer may be missing, with a button to send it again. */
 export async function reportUndelivered(bus: Bus, channel: string): Promise<void> {
   for (const reply of await bus.unreported(channel, mostAtOnce)) {
     const isPassing = passing.some((start) => reply.key.startsWith(start));
@@ -28,11 +28,11 @@ function reportOf(reply: BusReply) {
     text: `${what} \`/again ${id}\` sends it again.`,
     buttons: [{ label: 'Send it again', value: `/again ${id}` }],
   });
-  // Two of these do less harm than none.
+  // Prefers a repeated notice to a missing one.
   return { ...report, isRepeatable: true };
 }
 
-/** `/again`: the latest that may be missing in this chat, or the one that is named. */
+/** `/again`: the latest reply of this chat that may be missing, or the given one. */
 export async function sendAgain({ chat, words, bus }: CommandScene): Promise<CommandAnswer> {
   const open = await bus.undelivered(chat.lane, mostAtOnce);
   const named = words === '' ? open[0] : open.find(({ id }) => String(id) === words);

@@ -16,10 +16,10 @@ export interface WorkScene {
   readonly emit: (lane: string, event: ChatEvent) => void;
 }
 
-/** A message that ended the host this often is not tried again. */
+/** A message that ended the host this many times is not tried again. */
 const mostTries = 8;
 
-/** Works on one message of any kind. Every message ends with a reply, or is given back. */
+/** Processes one message of any kind. Every message ends with a reply or is returned to the bus. */
 export async function workOn(scene: WorkScene, claim: Claim, signal: AbortSignal): Promise<void> {
   const body = messageBody(claim.message);
   const target = targetOf(body);

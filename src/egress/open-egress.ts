@@ -39,7 +39,7 @@ import { type Resolve, systemResolve } from './proxy/resolve.ts';
 import { DefaultTable, egressChapter, PolicyTable } from './tables.ts';
 
 const defaultAskMs = 60_000;
-/** The authorities of sandboxes are sealed beside the secrets of users, under a name that no user can have. */
+/** The authorities of sandboxes are sealed with the secrets of users, under a name that no user can have. */
 const authorities = ' authorities';
 
 function authorityName(sandboxId: string): string {
@@ -47,28 +47,28 @@ function authorityName(sandboxId: string): string {
 }
 
 export interface EgressOptions {
-  /** The file of the ledger. It is opened when something is first to be read or written. */
+  /** The file of the ledger. Opened when it is first read or written. */
   readonly ledgerFile: string;
   readonly audit: AuditLimits;
-  /** Beside the ledger it would protect nothing. */
+  /** Not beside the ledger, where it would protect nothing. */
   readonly secretsKeyFile: string;
   readonly usage: UsageOptions;
   readonly warn: (message: string) => void;
   readonly resolve?: Resolve;
-  /** For sandboxes and runs that name nothing, of users who have said nothing either. */
+  /** Default policy for sandboxes and runs without one, of users without a default of their own. */
   readonly initial?: EgressSpec | undefined;
   readonly denied?: readonly EgressRule[];
-  /** Told of refusals. */
+  /** Receives refusals. */
   readonly events?: EventSink;
-  /** Asks the person in the mode `ask`; without it, nobody is asked. */
+  /** Asks the person in the mode `ask`. Without it nobody is asked. */
   readonly approvals?: Approvals;
-  /** Keys of the config, which nothing may show either. */
+  /** Keys of the config, which must not be shown either. */
   readonly operatorKeys?: readonly string[];
-  /** Credentials of the config that bindings to exactly these upstreams use, for every user. */
+  /** Credentials of the config, for bindings of every user to exactly these upstreams. */
   readonly operatorCredentials?: readonly OperatorCredential[];
-  /** Authorities in PEM that are trusted beside the usual ones when TLS is spoken to an upstream. */
+  /** Authorities in PEM, trusted in addition to the usual ones for TLS to an upstream. */
   readonly upstreamCa?: string | undefined;
-  /** How long a connection is held for an answer; default 60 s. */
+  /** How long a connection waits for an answer; default 60 s. */
   readonly askMs?: number;
 }
 
@@ -80,42 +80,42 @@ export interface OperatorCredential {
 
 export interface EgressDefault {
   readonly from: 'user' | 'config' | 'nothing';
-  /** Undefined where nobody said anything: they may reach nothing. */
+  /** Undefined if no default is set: nothing is allowed. */
   readonly spec: EgressSpec | undefined;
 }
 
-/** The host's side of every hatch, with what it remembers. */
+/** The host's side of every hatch, and its stored state. */
 export interface EgressHost extends Egress, Disposable {
-  /** Rules that the operator denies to everyone: untrusted callers cannot remove them from a policy. */
+  /** Rules that the operator denies to everyone. Untrusted callers cannot remove them from a policy. */
   readonly denied: readonly EgressRule[];
   /** The default policy of a user's sandboxes and runs, and where it was set. */
   defaultOf(user: string): EgressDefault;
-  /** Counts for those that are made from now on. `undefined`: what the config says holds again. */
+  /** Applies to new sandboxes and runs. `undefined`: use the config's policy again. */
   setDefault(user: string, spec: EgressSpec | undefined): void;
-  /** For calls of the host itself; `secret_missing` while there is no such secret of the user. */
+  /** For calls of the host itself. Throws `secret_missing` if the user has no such secret. */
   bind(owner: EgressOwner, binding: Binding): HostBinding;
-  /** Refuses what could not be served for this user; gives it back otherwise. */
+  /** Throws for a policy that could not be served for this user; otherwise returns it. */
   check(user: string, spec: EgressSpec): EgressSpec;
   search(query?: AuditQuery): readonly AuditRecord[];
   readonly secrets: Pick<Secrets, 'set' | 'list' | 'remove' | 'rotate'>;
-  /** Values that nothing may show: those of this user and of the config; `null`: of everybody. Never throws. */
+  /** Values that must not be shown, of this user and the config; `null`: of everyone. Never throws. */
   secretValues(user: string | null): readonly string[];
-  /** Model use of today, or of another day (2026-01-31, UTC). */
+  /** Model use of today or of another day (2026-01-31, UTC). */
   usage(user: string, day?: string): readonly UsageSum[];
   budget(user: string): BudgetFacts;
   /** Permissions that the user gave when asked. */
   grants(user: string): readonly EgressGrant[];
-  /** Takes it back, and cuts what it let pass. How many there were. */
+  /** Removes a permission and closes the connections it allowed. Returns how many there were. */
   removeGrant(user: string, target: EgressTarget): number;
-  /** Forgets what a sandbox reached while it was learned from. */
+  /** Deletes the targets learned from a sandbox. */
   beginLearning(sandboxId: string): void;
-  /** The smallest policy that would have let pass what a sandbox reached in the mode `learn`. */
+  /** The smallest policy that allows everything a sandbox reached in the mode `learn`. */
   learned(sandboxId: string, policy: EgressPolicy): EgressPolicy;
 }
 
 export function openEgress(options: EgressOptions): EgressHost {
   let opened: ReturnType<typeof openTables> | undefined;
-  /** After its end nothing late opens the ledger again; a new hatch or a question does. */
+  /** After its end, late events do not open the ledger again; a new hatch or a question does. */
   let isClosed = false;
   const tables = () => {
     isClosed = false;
@@ -123,7 +123,7 @@ export function openEgress(options: EgressOptions): EgressHost {
     opened = openTables(options);
     return opened;
   };
-  /** Connections do not wait for a full disk. */
+  /** Connections continue on a full disk. */
   const noted = (write: () => void) => {
     if (isClosed) return;
     try {
@@ -133,13 +133,13 @@ export function openEgress(options: EgressOptions): EgressHost {
       options.warn(`The audit was not written: ${error.message}`);
     }
   };
-  /** Of every hatch that is open. */
+  /** The policies of all open hatches. */
   const rechecks = new Set<() => void>();
   const known = new KnownSecrets(
     (user) => (isClosed || !existsSync(options.ledgerFile) ? [] : tables().secrets.values(user)),
     options.operatorKeys ?? [],
   );
-  /** The operator's only for the upstream that the operator named: no other server ever gets it. */
+  /** Only for the upstream that the operator named: no other server ever gets the credential. */
   const secretOf = (user: string, name: string, { href }: URL) =>
     options.operatorCredentials?.find(
       ({ binding, upstream }) => binding === name && new URL(upstream).href === href,
@@ -150,7 +150,7 @@ export function openEgress(options: EgressOptions): EgressHost {
       tables().audit.add({ ...record, path });
     });
   const denied = options.denied ?? [];
-  /** Rules that the operator denies may be newer than what the user has said. */
+  /** The operator's deny rules may be newer than the user's policy. */
   const ownDefault = (user: string) => {
     const own = existsSync(options.ledgerFile) ? tables().defaults.get(user) : undefined;
     return own && bounded(own);
@@ -272,7 +272,7 @@ export function openEgress(options: EgressOptions): EgressHost {
   };
 }
 
-/** A path that holds a secret is not written down: every path of its method passes then. */
+/** A path that contains a secret is not stored; every path of its method is allowed then. */
 function withoutValues(seen: Seen, secrets: readonly string[]): Seen {
   const path = seen.http?.path ?? null;
   if (seen.http === undefined || path === null || withoutSecrets(path, secrets) === path) return seen;

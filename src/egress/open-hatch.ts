@@ -30,7 +30,7 @@ import { carry } from './proxy/tunnel.ts';
 import { bindingVariables, proxyVariables, trustVariables } from './proxy/variables.ts';
 
 const proxyDoor = 'proxy';
-/** Where proxies are looked for; any other port where it is taken. */
+/** Preferred port of proxies; another one if it is taken. */
 const usualProxyPort = 3128;
 const firstByteMs = 60_000;
 
@@ -39,19 +39,19 @@ export interface HatchOptions {
   readonly owner: EgressOwner;
   readonly spec: EgressSpec;
   readonly audit: (record: AuditRecord) => void;
-  /** Told of each refusal at once. */
+  /** Receives each refusal at once. */
   readonly onDenied?: (denial: Denial) => void;
   readonly resolve?: Resolve;
   readonly bindings?: BindingServices;
-  /** Where the authority of a sandbox that stays is kept; left out: it lives as long as this hatch. */
+  /** Where the authority of a persistent sandbox is stored; left out: it lives as long as this hatch. */
   readonly authority?: AuthorityStore;
-  /** Authorities in PEM that the host trusts beside the usual ones, for upstreams. */
+  /** Authorities in PEM that the host trusts in addition to the usual ones for upstreams. */
   readonly upstreamCa?: string;
   /** Asks the person in the mode `ask`, and knows earlier answers. */
   readonly person?: Person;
-  /** Where this hatch says how to look again at what is open. */
+  /** Set by this hatch: a function that checks the open connections again. */
   readonly rechecks?: Set<() => void>;
-  /** Told of each target that passed in the mode `learn`. */
+  /** Receives each allowed target in the mode `learn`. */
   readonly onLearned?: (seen: Seen) => void;
 }
 
@@ -63,7 +63,7 @@ interface BindingServices {
   readonly onUsage: BindingServerOptions['onUsage'];
 }
 
-/** Opens the doors that a spec asks for and serves them until it is disposed of. On failure nothing is served. */
+/** Opens the doors that a spec needs and serves them until it is disposed of. A failure leaves nothing open. */
 export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Promise<OpenHatch> {
   const { sandbox, owner, audit, onDenied, resolve, person, onLearned } = options;
   const { hatch, runtime } = sandbox;
@@ -131,7 +131,7 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
   };
 }
 
-/** Refuses what could not be served, before anything is opened. */
+/** Throws for settings that could not be served, before anything is opened. */
 export function checkSpec(
   spec: EgressSpec,
   { bindings }: { readonly bindings?: Pick<BindingServices, 'secret'> },
@@ -201,7 +201,7 @@ function boundTo(
   return server === undefined ? undefined : (client) => server.accept(client);
 }
 
-/** The doors that are not bridges take any port, so only a bridge can ask for one that cannot be had. */
+/** All doors except bridges accept any port, so only a bridge can need a port that is taken. */
 function refuseBridge(error: unknown): never {
   if (!isGeodeError(error, 'tunnel_refused')) throw error;
   throw new GeodeError('invalid_input', `A bridge cannot be opened: ${error.message}`, {
@@ -210,7 +210,7 @@ function refuseBridge(error: unknown): never {
   });
 }
 
-/** Native sandboxes share the machine's ports: theirs may be any. */
+/** Native sandboxes share the machine's ports, so they accept any port. */
 function doorsOf({ policy, bindings }: EgressSpec, runtime: string): readonly DoorSpec[] {
   const bridges = (policy.bridges ?? []).map(({ port }) => ({ name: bridgeName(port), port, exact: true }));
   const bound = bindings.map(({ name }) => ({ name: bindingDoor(name) }));
@@ -229,7 +229,7 @@ function bridgeOf({ policy }: EgressSpec, door: string): EgressTarget | undefine
   return policy.bridges?.find(({ port }) => bridgeName(port) === door)?.to;
 }
 
-/** SOCKS5 begins with a 5, and no HTTP does. */
+/** SOCKS5 starts with a 5, HTTP never does. */
 async function serveProxy(broker: Broker, proxy: HttpProxy, stream: Duplex): Promise<void> {
   const first = await peek(stream, (bytes) => bytes.length > 0, firstByteMs);
   if (first.length === 0) stream.destroy();
@@ -257,7 +257,7 @@ async function serveBridge(
   });
 }
 
-/** The next command, as a person would type it. */
+/** The suggested command, ready to type. */
 function askFor({ user, chat }: EgressOwner): (request: Request) => string {
   return (request) => {
     const word = quoted(wordFor(request));
@@ -271,7 +271,7 @@ function wordFor({ host, port, http, inspected }: Request): string {
   return `inspect:${http.method} https://${shown}${http.path.replace(/[?#].*/s, '')}`;
 }
 
-/** As a shell takes it for one word; names may hold anything. */
+/** Quoted as one word for a shell; names may contain anything. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word)
     ? word

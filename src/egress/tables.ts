@@ -95,7 +95,7 @@ const specSchema = z.object({
   bindings: z.array(bindingSpecSchema),
 });
 
-/** The policies of the sandboxes that stay. */
+/** Policies of persistent sandboxes. */
 export class PolicyTable {
   readonly #ledger: Ledger;
 
@@ -132,7 +132,7 @@ export class DefaultTable {
     return row === undefined ? undefined : specIn(row.spec);
   }
 
-  /** `undefined` forgets it. */
+  /** `undefined` deletes it. */
   set(user: string, spec: EgressSpec | undefined): void {
     this.#ledger.write((sql) => {
       if (spec === undefined) return sql.run`DELETE FROM egress_defaults WHERE user = ${user}`;

@@ -13,7 +13,7 @@ export type ApprovalKind = (typeof approvalKinds)[number];
 export const approvalDecisions = ['allow-once', 'allow-session', 'allow-always', 'deny'] as const;
 export type ApprovalDecision = (typeof approvalDecisions)[number];
 
-/** A request for a person's decision. */
+/** A request for a decision by a person. */
 export interface ApprovalRequest {
   /** Only this user is asked. */
   readonly user: User;
@@ -23,13 +23,16 @@ export interface ApprovalRequest {
   readonly kind: ApprovalKind;
   /** One line: what will happen, such as `Connect to example.com:443`. */
   readonly title: string;
-  /** Exactly what will happen: the command, the diff, the host and port. Never shortened: too long is refused. */
+  /**
+   * Exactly what will happen: the command, the diff, the host and port. Never shortened: a text that is too long is
+   * refused.
+   */
   readonly detail?: string;
   /** Possible decisions (default: all). `deny` is always possible. */
   readonly choices?: readonly ApprovalDecision[];
-  /** Answers to pick from, for a question; a person may write another. */
+  /** Answers to choose from, for a question; the person may write another one. */
   readonly answers?: readonly string[];
-  /** How long a person has before it counts as denied; 10 minutes by default. */
+  /** Time a person has to decide; then it counts as denied. Default: 10 minutes. */
   readonly waitMs?: number;
   /**
    * Two requests of one user with the same kind and key are the same question: the second joins the first while it is
@@ -44,10 +47,10 @@ export interface ApprovalRequest {
   readonly whenLeft?: 'withdraw' | 'keep';
 }
 
-/** `expired` and `withdrawn` ones are decided too, as `deny`. */
+/** `expired` and `withdrawn` approvals are decided as `deny`. */
 export type ApprovalState = 'open' | 'decided' | 'expired' | 'withdrawn';
 
-/** As it is kept. Once it is not open it never changes. Times are in ms since 1970. */
+/** The stored record. It never changes after the decision. Times are in ms since 1970. */
 export interface Approval {
   readonly id: string;
   readonly user: User;
@@ -61,12 +64,14 @@ export interface Approval {
   readonly askedAt: number;
   readonly expiresAt: number;
   readonly state: ApprovalState;
-  /** Null while it is open. */
+  /** Null while the approval is open. */
   readonly decision: ApprovalDecision | null;
   readonly decidedAt: number | null;
-  /** The decider: `socket`, `key 1f2e3d4c5b6a`, or the person's name on a channel. Null if nobody did. */
+  /** The decider: `socket`, `key 1f2e3d4c5b6a`, or the person's name on a channel. Null if nobody decided. */
   readonly decidedBy: string | null;
-  /** The operator of the host decided: on its own socket, or with a key that has the scope `admin`. */
+  /**
+   * Whether the operator of the host decided, through the host's own socket or with a key that has the scope `admin`.
+   */
   readonly byOperator: boolean;
   /** The person's answer to a question. */
   readonly answer: string | null;
@@ -76,9 +81,9 @@ export interface Approval {
 
 export interface DecideApproval {
   readonly decision: ApprovalDecision;
-  /** For the record. */
+  /** Stored in the record. */
   readonly by: string;
-  /** The operator of the host decides (default false). */
+  /** Whether the operator of the host decides (default false). */
   readonly byOperator?: boolean;
   readonly answer?: string;
   /** How long `allow-always` lasts from now on (default: permanently). */
@@ -94,27 +99,30 @@ export interface ListApprovals {
 }
 
 /**
- * The one way to ask a person. Kept in the ledger, so an open one outlives a restart of the host and every decision
- * stays on record with who made it.
+ * The one way to ask a person. Stored in the ledger, so open approvals survive a restart of the host, and every
+ * decision stays on record with its decider.
  */
 export interface Approvals {
   /**
-   * Asks, and waits until it is decided; nobody deciding in time is a `deny`. Throws `too_many_approvals` when the
-   * sandbox has too many open ones, `cancelled` when the signal fires, `stopping` when the host ends (the approval
-   * stays open then).
+   * Asks and waits for the decision. No decision in time is a `deny`. Throws `too_many_approvals` when the sandbox
+   * has too many open ones, `cancelled` when the signal fires, and `stopping` when the host ends (the approval then
+   * stays open).
    */
   ask(request: ApprovalRequest, options?: Cancel): Promise<Approval>;
-  /** Oldest first while open; with `all` newest first. */
+  /** Open approvals oldest first; with `all`, every approval newest first. */
   list(user: User, options?: ListApprovals): readonly Approval[];
-  /** `approval_not_found` for an unknown one, and for one of another user. */
+  /** Throws `approval_not_found` for an unknown approval or one of another user. */
   get(user: User, id: string): Approval;
-  /** `approval_decided` when it is not open any more; `invalid_input` for a decision that is not among its choices. */
+  /**
+   * Throws `approval_decided` when it is no longer open, and `invalid_input` for a decision that is not among its
+   * choices.
+   */
   decide(user: User, id: string, decided: DecideApproval): Approval;
-  /** Withdraws the open ones of a sandbox that is gone. Never throws. */
+  /** Withdraws the open approvals of a removed sandbox. Never throws. */
   withdraw(sandbox: string): void;
 }
 
-/** For askers that treat all kinds of permission alike. */
+/** For callers that treat every kind of permission the same. */
 export function isAllowed({ decision }: Pick<Approval, 'decision'>): boolean {
   return decision !== null && decision !== 'deny';
 }

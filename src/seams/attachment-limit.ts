@@ -3,7 +3,7 @@ import type { Attachment } from './agent.ts';
 
 const mostBytes = 32 * 1024 * 1024;
 
-/** Throws `too_large`. A client asks too, so that nothing is sent only to be refused. */
+/** Throws `too_large`. Clients check too, to avoid sending a file that will be refused. */
 export function refuseLargeAttachments(attachments: readonly Attachment[]): void {
   const bytes = attachments.reduce((sum, each) => sum + each.bytes.length, 0);
   if (bytes <= mostBytes) return;

@@ -1,36 +1,34 @@
 /**
- * The bus between channels and agents: an inbox in lanes, and an outbox. What was accepted is stored before the call
- * returns, and survives the death of every process.
+ * The bus between channels and agents: an inbox divided into lanes, and an outbox. An accepted message is stored
+ * before the call returns and survives the death of every process.
  *
- * A message is worked on at least once: a claim holds it for a lease, and the claim's epoch fences off a worker that
- * comes too late. Its replies are stored in the transaction that ends it, so they exist exactly once. A reply is shown
- * at most once: one whose sending was cut off is in doubt. It is sent again where its platform shows it once all the
- * same, for as long as the platform does; after that its outcome is unknown, and only a person has it sent again.
+ * Messages are processed at least once. A claim holds a message for a lease; the epoch of the claim fences off a
+ * worker that comes too late. Replies are stored in the transaction that ends their message, so they exist exactly
+ * once. A reply is shown at most once. If the sending of a reply was cut off, its outcome is in doubt: it is sent
+ * again only while its platform shows repeated sends once. After that its outcome is `unknown`, and only a person can
+ * send it again.
  */
 
 /**
- * `control` for what must not wait behind a run, such as a stop: it has lanes of its own. `interactive` comes before
- * `scheduled`.
+ * `control` messages, such as a stop, have lanes of their own so that they never wait for a run. `interactive` comes
+ * before `scheduled`.
  */
 export const messageKinds = ['control', 'interactive', 'scheduled'] as const;
 export type MessageKind = (typeof messageKinds)[number];
 
 export interface NewMessage {
-  /** Messages of one lane are worked on one at a time, in the order in which they came. */
+  /** Messages of one lane are processed one at a time, in the order of arrival. */
   readonly lane: string;
-  /**
-   * Where several hosts share a store, lanes of one home are worked on by one host, for as long as it is heard of.
-   * Default: the lane.
-   */
+  /** When several hosts share a store, one host processes all lanes of a home while it is alive. Default: the lane. */
   readonly home?: string;
-  /** For whom it counts: lanes of different users take turns. */
+  /** The user that it counts for. Lanes of different users take turns. */
   readonly user: string;
-  /** The channel's own id of the message: a second one with the same key is not stored. */
+  /** The channel's own id of the message. A second message with the same key is not stored. */
   readonly key: string;
   readonly kind: MessageKind;
-  /** JSON of the owner's own shape. */
+  /** JSON in the sender's own format. */
   readonly body: string;
-  /** In ms since 1970: it joins its lane then, behind what is there. Default: now. */
+  /** In ms since 1970. The message joins its lane then, behind the waiting ones. Default: now. */
   readonly due?: number;
 }
 
@@ -40,9 +38,9 @@ export interface BusMessage extends Required<Omit<NewMessage, 'home'>> {
   readonly id: number;
   readonly state: MessageState;
   readonly at: number;
-  /** How often it was claimed. */
+  /** How many times it was claimed. */
   readonly tries: number;
-  /** Why the last try failed, or null. */
+  /** Why the last attempt failed; null if none failed. */
   readonly reason: string | null;
   /** JSON of the outcome, in the format of the handler that ended it; null until then. */
   readonly record: string | null;
@@ -50,7 +48,7 @@ export interface BusMessage extends Required<Omit<NewMessage, 'home'>> {
   readonly draft: string | null;
 }
 
-/** The right to work on a message until the lease ends. */
+/** The right to process a message until the lease ends. */
 export interface Claim {
   readonly message: BusMessage;
   /** Grows with every claim on the bus. */
@@ -60,9 +58,9 @@ export interface Claim {
 export interface ClaimOptions {
   readonly kinds: readonly MessageKind[];
   readonly leaseMs: number;
-  /** Messages of one user that may be worked on at once, `control` not counted. Default: no limit. */
+  /** Maximum number of messages of one user in progress, `control` not counted. Default: no limit. */
   readonly mostPerUser?: number;
-  /** Only lanes whose names begin with one of these. Default: every lane. */
+  /** Prefixes of the lanes to claim from. Default: every lane. */
   readonly lanes?: readonly string[];
 }
 
@@ -71,13 +69,13 @@ export interface NewReply {
   readonly lane: string;
   /** A second reply with the same key is not stored. */
   readonly key: string;
-  /** JSON of the channel's shape. */
+  /** JSON in the channel's format. */
   readonly body: string;
-  /** Sending it twice shows it once, as with an edit: one whose sending was cut off is sent again. Default: false. */
+  /** Sending it twice shows it once, as with an edit. A send that was cut off is then repeated. Default: false. */
   readonly isRepeatable?: boolean;
 }
 
-/** `unknown`: it may or may not have arrived. `failed`: it did not, and will not be tried again. */
+/** `unknown`: it may have arrived. `failed`: it did not arrive and will not be tried again. */
 type ReplyState = 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
 
 export interface BusReply extends Required<NewReply> {
@@ -88,7 +86,7 @@ export interface BusReply extends Required<NewReply> {
   readonly reason: string | null;
   /** The platform's id of the message; null if unknown. */
   readonly platformId: string | null;
-  /** Since when an earlier try may have arrived; null: none has. */
+  /** When an earlier attempt may have arrived; null if none may have. */
   readonly inDoubtSince: number | null;
 }
 
@@ -100,7 +98,7 @@ export interface ReplyClaim {
 export interface Retry {
   readonly due: number;
   readonly reason: string;
-  /** The claim counts as no try: nothing failed, it only has to wait. Default: it counts. */
+  /** This claim does not count as an attempt: nothing failed, the message only has to wait. Default: it counts. */
   readonly isNoTry?: boolean;
 }
 
@@ -110,10 +108,10 @@ export interface Ending {
   readonly replies?: readonly NewReply[];
 }
 
-/** How the sending of a reply went. */
+/** The outcome of sending a reply. */
 export type Delivery =
   | { readonly state: 'sent'; readonly platformId: string | null }
-  /** It is tried again. `isInDoubt`: this try may have arrived. Default: it certainly did not. */
+  /** Will be tried again. `isInDoubt`: this attempt may have arrived. Default: it did not. */
   | {
       readonly state: 'waiting';
       readonly due: number;
@@ -122,7 +120,7 @@ export type Delivery =
     }
   | { readonly state: 'unknown' | 'failed'; readonly reason: string };
 
-/** A message or reply of a lane, numbered over all lanes. */
+/** A message or reply of a lane. Numbers are unique over all lanes. */
 export type LaneEntry =
   | { readonly seq: number; readonly at: number; readonly type: 'message'; readonly message: BusMessage }
   | { readonly seq: number; readonly at: number; readonly type: 'reply'; readonly reply: BusReply };
@@ -133,66 +131,78 @@ export interface LaneQuery {
 }
 
 export interface Bus {
-  /** Stores a message, durably when it returns. `isNew` is false for a key that is known: `id` is then the first one's. */
+  /**
+   * Stores a message durably before it returns. For a known key, `isNew` is false and `id` is that of the first
+   * message.
+   */
   put(message: NewMessage): Promise<{ readonly id: number; readonly isNew: boolean }>;
   /**
    * Claims the next message, if any: the first of a lane without work in progress. Interactive lanes come before
    * scheduled ones; then the user with the fewest messages in progress, then the one who has waited longest.
    */
   claim(options: ClaimOptions): Promise<Claim | undefined>;
-  /** `lease_lost` when the lease had ended and the message was claimed again or ended. */
+  /** Throws `lease_lost` if the lease ended and the message was claimed again or has ended. */
   renew(claim: Claim, leaseMs: number): Promise<void>;
   /** Stores the platform's id of the reply draft, for the next handler that claims the message. Throws `lease_lost` like `renew`. */
   keepDraft(claim: Claim, platformId: string): Promise<void>;
-  /** Ends the message and stores its replies, both or neither. `lease_lost` as for `renew`. */
+  /** Ends the message and stores its replies in one transaction. Throws `lease_lost` like `renew`. */
   finish(claim: Claim, ending: Ending): Promise<void>;
-  /** Gives the message back: it stays the head of its lane and is claimed again when due. `lease_lost` as for `renew`. */
+  /** Returns the message to the head of its lane; it is claimed again when due. Throws `lease_lost` like `renew`. */
   retry(claim: Claim, options: Retry): Promise<void>;
-  /** Changes the body of a message that nobody has claimed yet. False when it is too late, or the change gives nothing. */
+  /**
+   * Changes the body of a message that nobody has claimed yet. Returns false if it is too late or `change` returns
+   * nothing.
+   */
   amend(key: string, change: (body: string) => string | undefined): Promise<boolean>;
-  /** A message that ended as stopped waits again, for this user, behind what is in its lane. False for any other. */
+  /**
+   * Queues a message that ended as stopped again, for this user, at the end of its lane. Returns false for any other
+   * message.
+   */
   reopen(id: number, user: string): Promise<boolean>;
   /** The number of messages ahead of it: in its lane, and in all lanes of its kind. Undefined if it is not waiting. */
   place(id: number): Promise<{ readonly lane: number; readonly all: number } | undefined>;
   message(id: number): Promise<BusMessage | undefined>;
-  /** Messages of a lane that wait, in their order: at most that many. */
+  /** Waiting messages of a lane in order, at most `limit`. */
   waiting(lane: string, limit: number): Promise<readonly BusMessage[]>;
-  /** Messages of a lane that wait or are delayed end as `stopped`, with no reply. Gives how many. */
+  /** Ends the waiting and delayed messages of a lane as `stopped`, without replies. Returns how many. */
   drop(lane: string): Promise<number>;
 
-  /** Stores a reply that answers no claim. False for a key that is known. */
+  /** Stores a reply that belongs to no claim. Returns false for a known key. */
   storeReply(reply: NewReply): Promise<boolean>;
   /**
-   * The next reply to send on a channel: one at a time for each lane, in order. `repeatMs`: for so long the platform
-   * shows a reply once that is sent twice. Default: not at all.
+   * Claims the next reply to send on a channel: one at a time for each lane, in order. `repeatMs`: how long the
+   * platform shows a reply once even if it is sent twice. Default: 0.
    */
   claimReply(channel: string, leaseMs: number, repeatMs?: number): Promise<ReplyClaim | undefined>;
-  /** For a send that takes long. `lease_lost` when the lease had ended. */
+  /** Extends the lease of a send that takes long. Throws `lease_lost` if the lease has ended. */
   renewReply(claim: ReplyClaim, leaseMs: number): Promise<void>;
-  /** Whether a reply of the lane waits or is being sent. */
+  /** Whether a reply of the lane is waiting or being sent. */
   isUnsent(channel: string, lane: string): Promise<boolean>;
-  /** Replies of a lane that were put off for long are tried now: the person is there. */
+  /** Sends postponed replies of a lane now, because the person is active. */
   hurry(channel: string, lane: string): Promise<void>;
-  /** The platform took a reply and could not deliver it: it waits again. False when none goes by that id. */
+  /** Queues a reply again that the platform accepted but could not deliver. Returns false if no reply has that id. */
   takeBack(
     channel: string,
     platformId: string,
     delay: { readonly due: number; readonly reason: string },
   ): Promise<boolean>;
-  /** `lease_lost` when the lease had ended. */
+  /** Throws `lease_lost` if the lease has ended. */
   delivered(claim: ReplyClaim, delivery: Delivery): Promise<void>;
-  /** Sends a reply of unknown outcome, or a failed one, again: only a person decides that. False for any other. */
+  /**
+   * Sends a reply again whose outcome is unknown or failed. Called only for a decision of a person. Returns false for
+   * any other reply.
+   */
   resend(id: number): Promise<boolean>;
-  /** Replies of a channel that ended as unknown or failed and that the person does not know of: at most that many. */
+  /** Replies of a channel that ended as unknown or failed and that the person was not notified of, at most `limit`. */
   unreported(channel: string, limit: number): Promise<readonly BusReply[]>;
-  /** The person is to know of it by a reply, or need not. False when that was settled before. */
+  /** Decides whether a reply notifies the person. Returns false if that was decided before. */
   settleReport(id: number, notice?: NewReply): Promise<boolean>;
-  /** Of replies whose keys begin so, the one that was stored last. */
+  /** The newest reply whose key has this prefix. */
   lastOf(keyStart: string): Promise<BusReply | undefined>;
-  /** Replies of a lane that ended as unknown or failed, the latest first: at most that many. */
+  /** Replies of a lane that ended as unknown or failed, newest first, at most `limit`. */
   undelivered(lane: string, limit: number): Promise<readonly BusReply[]>;
 
-  /** Ended messages of a lane after an id, newest last: at most the newest `limit`. */
+  /** Ended messages of a lane with a larger id, newest last: at most the newest `limit`. */
   history(lane: string, query: LaneQuery): Promise<readonly BusMessage[]>;
   /** The messages and replies of a lane, oldest first. */
   read(lane: string, query: LaneQuery): Promise<readonly LaneEntry[]>;
@@ -203,10 +213,10 @@ export interface Bus {
     readonly unknown: number;
   }>;
   /**
-   * For a process that knows itself the only worker: what another left at work is given back at once, and what it was
-   * sending becomes unknown, or is sent again where that does no harm.
+   * For a process that knows that it is the only worker. Returns messages in progress to their lanes at once. Replies
+   * being sent become `unknown`, or are sent again where that is safe.
    */
   recover(): Promise<{ readonly messages: number; readonly replies: number }>;
-  /** Calls back after each change, in this process or (where the store can tell) in another. */
+  /** Calls the listener after each change made in this process, or in another one if the store can detect that. */
   onChange(listener: () => void): Disposable;
 }

@@ -1,18 +1,18 @@
 /**
- * The memory of one chat. Programs in a sandbox read what their user knows, and write only here: no entry of the user
- * and of another chat changes by it, and no other chat finds it.
+ * The memory of one chat. Programs in a sandbox read the entries of their user but write only to the chat's own
+ * namespace. Entries of the user and of other chats stay unchanged, and other chats cannot see what was written here.
  */
 import { isGeodeError } from '../base/errors.ts';
 import { type Answer, type Filter, limits, type Memory, type MemoryStore, type NewEntry } from './memory.ts';
 
-/** No name of a user has a space, so no user has this namespace. */
+/** A name of a user contains no space, so no user can have this namespace. */
 const separator = ' chat ';
 
 export function chatNamespace(user: string, chat: string): string {
   return `${user}${separator}${chat}`;
 }
 
-/** The user whose namespace it is, of a chat or not. */
+/** The user who owns a namespace, of a chat or not. */
 export function userOfNamespace(namespace: string): string {
   return namespace.split(separator, 1)[0] ?? namespace;
 }
@@ -63,12 +63,12 @@ export function chatMemory(store: Pick<MemoryStore, 'in'>, user: string, chat: s
   };
 }
 
-/** Where an entry of a chat comes from, before what its writer says of it. */
+/** The source of an entry of a chat, in front of the writer's own source. */
 export function originOf(chat: string, source: string): string {
   return `sandbox of ${chat}: ${source}`.slice(0, limits.sourceLength);
 }
 
-/** Undefined for a namespace that does not know the category; when none does, the refusal stands. */
+/** Undefined if the namespace does not know the category. If no namespace knows it, the error is thrown. */
 async function every<T>(asked: readonly Promise<T>[]): Promise<readonly (T | undefined)[]> {
   const settled = await Promise.allSettled(asked);
   const refused = settled.filter((each) => each.status === 'rejected');
@@ -81,7 +81,7 @@ async function known<T>(asked: readonly Promise<T>[]): Promise<readonly T[]> {
   return (await every(asked)).filter((each) => each !== undefined);
 }
 
-/** Best first. An entry of the chat stands for one of the user with the same key. */
+/** Best first. An entry of the chat hides one of the user with the same key. */
 function joined(answers: readonly Answer[], offset: number, limit: number): Omit<Answer, 'total'> {
   const results = answers.flatMap((answer) => answer.results);
   const byKey = new Map(results.toReversed().map((result) => [result.entry.key, result]));

@@ -1,6 +1,6 @@
 /**
- * Chats: what people write on channels, answered by agents in sandboxes. Each chat belongs to one user; the agent of a
- * chat and its sandbox go by the chat's name.
+ * Chats: messages that people write on channels, answered by agents in sandboxes. Each chat belongs to one user. The
+ * agent and the sandbox of a chat have the chat's name.
  */
 
 import type { Cancel } from '../base/cancel.ts';
@@ -8,16 +8,16 @@ import type { AgentTurnRecord } from './agent.ts';
 import type { Button, ChannelStatus, Webhook } from './channel.ts';
 
 export interface Chat {
-  /** As the user's sandboxes and agents know it. */
+  /** The chat's name in the user's sandboxes and agents. */
   readonly name: string;
   readonly channel: string;
-  /** Of messages that come from now on; null: the usual one. */
+  /** Used for new messages; null: the default. */
   readonly model: string | null;
   readonly createdAt: number;
   readonly activeAt: number;
 }
 
-/** Where a message stands: how many are before it in its chat, and in all chats. */
+/** The queue position of a message: how many are before it in its chat, and in all chats. */
 interface ChatPlace {
   readonly lane: number;
   readonly all: number;
@@ -25,9 +25,9 @@ interface ChatPlace {
 
 export interface PostedMessage {
   readonly id: number;
-  /** False: a message with this key was there already. */
+  /** False: a message with this key already existed. */
   readonly isNew: boolean;
-  /** Null when nothing is before it. */
+  /** Null if nothing is before it. */
   readonly place: ChatPlace | null;
 }
 
@@ -47,11 +47,11 @@ export type ChatEvent =
       readonly seq: number;
       readonly at: number;
       readonly id: number;
-      /** The message that it answers; null for what nobody asked. */
+      /** The message that it answers; null for an answer without a message. */
       readonly answers: number | null;
-      /** Nothing else comes for that message. */
+      /** The last event of that message. */
       readonly isLast: boolean;
-      /** It says why there is no answer. */
+      /** Why there is no answer. */
       readonly isFailure: boolean;
       readonly text: string;
       readonly buttons: readonly Button[];
@@ -68,15 +68,15 @@ export type ChatRecord =
   | Extract<ChatEvent, { readonly seq: number }>
   | ({ readonly type: 'turn'; readonly at: number } & AgentTurnRecord);
 
-/** Of times that passed while no host ran: one run makes up for them, or none. */
+/** For times that passed while no host ran: send one message, or none. */
 export const catchUps = ['once', 'skip'] as const;
 export type CatchUp = (typeof catchUps)[number];
 
-/** A text that is said in a chat at set times, as if its user wrote it. Each time counts once, over all restarts. */
+/** A message that is sent to a chat at set times, as if its user wrote it. Each time counts once, across restarts. */
 export interface ChatSchedule {
   readonly id: string;
   readonly chat: string;
-  /** As it was given: `0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m`, `2027-01-31T09:00`. */
+  /** The time as it was entered: `0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m`, `2027-01-31T09:00`. */
   readonly when: string;
   readonly text: string;
   readonly catchUp: CatchUp;
@@ -107,19 +107,19 @@ export interface ChatAuditRecord {
   /** A sender (`telegram:42`), the socket, a key, the agent of a chat, or the clock. */
   readonly by: string;
   readonly deed: ChatAction;
-  /** The thing and whose it is; never the text of a message. */
+  /** The thing and its user; never the text of a message. */
   readonly detail: Readonly<Record<string, string | number>>;
 }
 
 export interface UserSchedules {
-  /** The next one first; of one chat, or of all. */
+  /** The next one first; of one chat, or of all chats. */
   list(chat?: string): readonly ChatSchedule[];
   /**
-   * A chat of a new name begins on the web. `invalid_input` for an invalid time or a command as the text;
-   * `too_many_schedules` when the chat has as many as it may, or `most`.
+   * A new chat name creates a chat on the web. Throws `invalid_input` for an invalid time or if the text is a
+   * command, and `too_many_schedules` when the chat has its maximum, or `most`.
    */
   add(chat: string, schedule: NewSchedule, by: string, most?: number): ChatSchedule;
-  /** False when the user has none of that id. */
+  /** Returns false if the user has no schedule with that id. */
   remove(id: string, by: string): boolean;
 }
 
@@ -127,7 +127,7 @@ export interface UserSchedules {
 interface UserChats {
   readonly schedules: UserSchedules;
   list(): readonly Chat[];
-  /** Writes as the user on a chat of any channel; a chat of a new name begins on the web. */
+  /** Writes as the user in a chat of any channel. A new chat name creates a chat on the web. */
   post(
     chat: string,
     message: { readonly text: string; readonly key?: string | undefined },
@@ -137,11 +137,11 @@ interface UserChats {
     chat: string,
     options?: { readonly after?: number | undefined; readonly follow?: boolean | undefined } & Cancel,
   ): AsyncGenerator<ChatEvent>;
-  /** All that is kept of a chat, oldest first, also of conversations that were ended by `/new`. A chat that is new has none. */
+  /** Everything stored of a chat, oldest first, including conversations ended by `/new`. Empty for a new chat. */
   export(chat: string, options?: Cancel): AsyncGenerator<ChatRecord>;
 }
 
-/** A person on a platform who asked to be let in. */
+/** A person on a platform who asked for access. */
 export interface Pairing {
   readonly code: string;
   readonly channel: string;
@@ -163,14 +163,14 @@ export interface PairedSender {
 export interface Chats extends AsyncDisposable {
   of(user: string): UserChats;
   channels(): readonly ChannelStatus[];
-  /** Undefined when no such channel is open, or its platform does not call. */
+  /** Undefined if no such channel is open or its platform does not call Geode. */
   webhook(channel: string): Webhook | undefined;
   /** Pairing requests that have not expired. */
   pairings(): readonly Pairing[];
-  /** `pairing_not_found` for a code that is unknown or too old. */
+  /** Throws `pairing_not_found` for an unknown or expired code. */
   pair(code: string, options: { readonly user: string; readonly by: string }): Promise<PairedSender>;
   senders(): readonly PairedSender[];
-  /** The newest first. */
+  /** Newest first. */
   audit(options: { readonly limit: number }): readonly ChatAuditRecord[];
   /** Returns false if there is no such pairing. */
   unpair(channel: string, sender: string, by: string): boolean;

@@ -2,7 +2,7 @@ import type { ExecResult, ExitFacts, ProcessEvent } from './process.ts';
 
 type Kind = 'stdout' | 'stderr';
 
-/** Folds the events of one process into its result, storing no more than the limit of each stream. */
+/** Folds the events of one process into its result. Stores at most the limit of each stream. */
 export class OutputCollector {
   readonly #limit: number;
   readonly #kept: Record<Kind, Uint8Array[]> = { stdout: [], stderr: [] };
@@ -20,7 +20,7 @@ export class OutputCollector {
     else this.#keep(event.type, event.bytes);
   }
 
-  /** Undefined until the exit is known: a result is never made up. */
+  /** Undefined until the exit is known. A result is never invented. */
   result(processId: string): ExecResult | undefined {
     if (this.#exit === undefined) return undefined;
     const { exitCode, signal, timedOut, oomKilled, durationMs } = this.#exit;

@@ -1,7 +1,7 @@
-/** One thing that was looked at on the machine of a host, and the next step where it is not well. */
+/** One check of the host's machine, with the next step if something is wrong. */
 export interface MachineCheck {
   readonly name: string;
-  /** `problem`: something that people need does not work; `warning`: something else does not. */
+  /** `problem`: something that people need does not work. `warning`: something else does not work. */
   readonly state: 'ok' | 'warning' | 'problem';
   readonly found: string;
   readonly fix?: string;

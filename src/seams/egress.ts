@@ -2,36 +2,43 @@ import type { Duplex } from 'node:stream';
 import type { Cancel } from '../base/cancel.ts';
 import type { Sandbox } from './sandbox.ts';
 
-/** The value that programs in a sandbox find in place of a key. Its text explains itself to a reader. */
+/** The value that programs in a sandbox find in place of a key. Its text explains what it is. */
 export const placeholderKey = 'geode-placeholder-the-real-key-stays-outside';
 
 /**
- * `deny-all`: nothing passes. `allow-list`: what a rule names. `ask`: the same, and what no rule decides is held until a
- * person has answered. `allow-all`: every public address. `learn`: the same, and each target is written down.
+ * `deny-all`: nothing is allowed. `allow-list`: targets that a rule names. `ask`: the same, and a target without a
+ * rule waits for a person's answer. `allow-all`: every public address. `learn`: the same, and each target is
+ * recorded.
  */
 export const egressModes = ['deny-all', 'allow-list', 'ask', 'allow-all', 'learn'] as const;
 export type EgressMode = (typeof egressModes)[number];
 
 /**
- * One thing that a sandbox may reach, or may not. Methods and paths hold for plain HTTP, and for HTTPS where a rule
- * says `inspect`: otherwise nothing of them can be seen inside TLS, and a rule that has them never lets an encrypted
- * connection pass.
+ * One target that a sandbox may or may not reach. Methods and paths apply to plain HTTP, and to HTTPS if the rule has
+ * `inspect`. Otherwise they are invisible inside TLS, so a rule with methods or paths never allows an encrypted
+ * connection.
  */
 export interface EgressRule {
-  /** In lower case without a trailing dot: `example.com`, `*.example.com` (not example.com itself), or an address. */
+  /**
+   * Lower case without a trailing dot: `example.com`, `*.example.com` (does not include example.com itself), or an
+   * address.
+   */
   readonly host: string;
   /** Default: 80 and 443. */
   readonly ports?: readonly number[];
   readonly methods?: readonly string[];
-  /** `/api/*` stands for everything below /api/; without `*` the path is exact. */
+  /** `/api/*` matches everything below /api/; without `*` the path is exact. */
   readonly paths?: readonly string[];
-  /** The host opens the TLS of this host, with a certificate of the sandbox's own authority, and judges each request. */
+  /**
+   * Geode decrypts the TLS of this host, with a certificate from the sandbox's own authority, and checks each
+   * request.
+   */
   readonly inspect?: boolean;
-  /** An operator's own word that a private address may be reached. Needs one port and no wildcard. */
+  /** The operator's permission to reach a private address. Needs one port and no wildcard. */
   readonly private?: boolean;
-  /** In ms since 1970; the rule counts for nothing afterwards. */
+  /** In ms since 1970; the rule has no effect afterwards. */
   readonly until?: number;
-  /** For people: the preset it comes from. */
+  /** The preset that it comes from, for display. */
   readonly from?: string;
 }
 
@@ -54,16 +61,16 @@ export interface EgressTarget {
   readonly port: number;
 }
 
-/** A target that a person allowed when asked, while the mode is `ask`. */
+/** A target that a person allowed in the mode `ask`. */
 export interface EgressGrant extends EgressTarget {
-  /** The id of the sandbox that it is for; null: for all of the user. */
+  /** The id of the sandbox; null: all sandboxes of the user. */
   readonly sandboxId: string | null;
   /** The operator of the host allowed this private address. */
   readonly private: boolean;
   readonly grantedAt: number;
   /** In ms since 1970; null: no end. */
   readonly until: number | null;
-  /** The approval that says who allowed it. */
+  /** The approval that allowed it. */
   readonly approval: string;
 }
 
@@ -74,11 +81,11 @@ export interface Denial extends EgressTarget {
   readonly rule: string;
   /** A sentence: what was refused and why. */
   readonly reason: string;
-  /** How to ask for it: the command that would allow it; empty where nothing would. */
+  /** The command that would allow it; empty if no command would. */
   readonly ask: string;
 }
 
-/** One thing that crossed, or was refused, in the audit. No bodies, no headers, no queries. */
+/** An audit record of one request that was allowed or refused. Contains no bodies, headers or queries. */
 export interface AuditRecord extends EgressTarget {
   readonly at: number;
   readonly sandboxId: string;
@@ -88,7 +95,7 @@ export interface AuditRecord extends EgressTarget {
   readonly rule: string;
   readonly method: string | null;
   readonly path: string | null;
-  /** The address that was dialled; null when none was. */
+  /** The dialled address; null if none was dialled. */
   readonly address: string | null;
   readonly status: number | null;
   readonly bytesOut: number;
@@ -99,7 +106,7 @@ export interface AuditRecord extends EgressTarget {
 export interface DoorSpec {
   /** Up to 48 of a-z, 0-9 and "-". */
   readonly name: string;
-  /** Which port to take; any other when it is taken, unless it is `exact`. */
+  /** The preferred port. Another one is used if it is taken, unless `exact` is set. */
   readonly port?: number;
   readonly exact?: boolean;
 }
@@ -109,80 +116,80 @@ export interface Door {
   readonly name: string;
   /** On 127.0.0.1; null where the sandbox has no loopback. */
   readonly port: number | null;
-  /** The path of a Unix socket in the sandbox; null where none could be made. */
+  /** Path of a Unix socket in the sandbox; null if none could be made. */
   readonly path: string | null;
 }
 
-/** The way out of a sandbox that has no network: doors inside, whose connections the host picks up. */
+/** The way out of a sandbox that has no network: doors inside the sandbox, whose connections the host picks up. */
 export interface Hatch {
-  /** Idempotent by name. When one door cannot be made, none of the new ones stays. */
+  /** Idempotent by name. If one door cannot be made, no new door remains. */
   open(doors: readonly DoorSpec[], options?: Cancel): Promise<readonly Door[]>;
   close(door: string, options?: Cancel): Promise<void>;
   /**
-   * Puts a read-only file of certificates into the sandbox and gives its path: what the image trusts, or `roots` where
-   * it names nothing, and this authority. Later calls replace it.
+   * Puts a read-only certificate file into the sandbox and returns its path. The file has the certificates that the
+   * image trusts, or `roots` if the image has none, and this authority. Later calls replace it.
    */
   trust(authority: string, roots: string, options?: Cancel): Promise<string>;
   /**
-   * Hands over every connection, each with the name that the guest says it came through: the guest is not trusted
-   * with more. One caller at a time; the result ends it. The streams are the caller's to end.
+   * Yields every connection with the door name that the guest reports; the guest is trusted with nothing else. One
+   * caller at a time; the result ends it. The caller ends the streams.
    */
   serve(onConnection: (door: string, stream: Duplex) => void): Disposable;
-  /** Records a refusal for the results of the commands running now. Only the latest are kept. */
+  /** Records a refusal for the results of running commands. Only the latest are kept. */
   note(denial: Denial): void;
-  /** The refusals from that time on. */
+  /** Refusals since that time. */
   denials(since: number): readonly Denial[];
 }
 
-/** A binding by its name, with another upstream than its own where that is given. */
+/** A binding by its name, with `upstream` replacing its own if given. */
 export interface BindingSpec {
-  /** The name of a known service, or any name with its own `upstream` and `add`. */
+  /** The name of a known service, or any name together with `upstream` and `add`. */
   readonly name: string;
   readonly upstream?: string;
-  /** How the credential goes out: `bearer`, `basic` (the secret is user:password), `header:NAME`, `query:NAME`. */
+  /** How the credential is sent: `bearer`, `basic` (the secret is user:password), `header:NAME`, `query:NAME`. */
   readonly add?: string;
-  /** Left out: every method and path of the upstream passes. */
+  /** Default: every method and path of the upstream. */
   readonly methods?: readonly string[];
   readonly paths?: readonly string[];
-  /** Calls of the upstream's own https URL get the credential too, so that clients need no other URL. */
+  /** Requests to the upstream's own https URL get the credential too, so clients need no other URL. */
   readonly inspect?: boolean;
 }
 
-/** Everything that the hatch of one sandbox is to be. */
+/** The settings of one sandbox's hatch. */
 export interface EgressSpec {
   readonly policy: EgressPolicy;
   readonly bindings: readonly BindingSpec[];
 }
 
-/** The policy if nobody named one. */
+/** The policy if none was given. */
 export const reachesNothing: EgressSpec = {
   policy: { mode: 'deny-all', allow: [], deny: [] },
   bindings: [],
 };
 
-/** The owner of the sandbox and its name for people. Without a chat it is a run or a single command. */
+/** The owner of the sandbox and its name for display. Without a chat it is a run or a single command. */
 export interface EgressOwner {
   readonly sandboxId: string;
   readonly user: string;
   readonly chat?: string;
 }
 
-/** The hatch of a sandbox that is in this host's hands. Ending it cuts what is open. */
+/** The hatch of a sandbox that this host holds. Ending it closes the open connections. */
 export interface OpenHatch extends Disposable {
-  /** Environment variables that lead every command to the proxy. */
+  /** Environment variables that send the traffic of every command to the proxy. */
   readonly env: Readonly<Record<string, string>>;
   readonly spec: EgressSpec;
-  /** Nothing holds a sandbox without walls to a policy. */
+  /** False for a sandbox without walls, which can bypass the policy. */
   readonly enforced: boolean;
-  /** Takes effect at once: what is open and does not pass any more is cut. */
+  /** Takes effect at once: open connections that the new policy does not allow are closed. */
   change(spec: EgressSpec, options?: Cancel): Promise<void>;
 }
 
-/** Opens hatches, and remembers those of the sandboxes that stay. */
+/** Opens hatches, and stores those of persistent sandboxes. */
 export interface Egress {
-  /** For sandboxes and runs of this user that name nothing; undefined: they may reach nothing. */
+  /** The default policy of this user for sandboxes and runs without one; undefined: nothing allowed. */
   initial(user: string): EgressSpec | undefined;
-  /** Denies what the operator denies to everyone, too. */
+  /** Adds the targets that the operator denies to everyone. */
   bounded(spec: EgressSpec): EgressSpec;
   open(
     sandbox: Pick<Sandbox, 'runtime' | 'hatch'>,
@@ -192,6 +199,6 @@ export interface Egress {
   ): Promise<OpenHatch>;
   /** The last saved policy; undefined if there is none: then everything is denied. */
   remembered(sandboxId: string): EgressSpec | undefined;
-  /** `undefined` forgets it. */
+  /** `undefined` deletes it. */
   remember(sandboxId: string, spec: EgressSpec | undefined): void;
 }

@@ -6,14 +6,13 @@ import type { ExitFacts } from './process.ts';
 import type { SolveOutcome } from './solve.ts';
 
 /**
- * The events of this host in their order: one stream for all readers. An event names what changed; for details,
- * a reader queries the object itself. No event carries output, an argument, a file or the text of an entry, so none
- * can leak one.
+ * The events of this host in order: one stream for all readers. An event names what changed; for details, a reader
+ * queries the object itself. Events contain no output, arguments, files or entry texts, so they cannot leak any.
  */
 export type Happening =
-  /** A sandbox runs: it was made, or started again. */
+  /** A sandbox runs: it was created or started again. */
   | ({ readonly type: 'sandbox-start'; readonly made: boolean } & OfSandbox)
-  /** Its processes have ended, its files stay. `idle`: the sweep stopped it. */
+  /** Its processes have ended; its files remain. `idle`: stopped for being idle. */
   | ({ readonly type: 'sandbox-stop'; readonly cause: 'asked' | 'idle' | 'ended' } & OfSandbox)
   | ({ readonly type: 'sandbox-pause' } & OfSandbox)
   | ({ readonly type: 'sandbox-resume' } & OfSandbox)
@@ -21,7 +20,10 @@ export type Happening =
   | ({ readonly type: 'sandbox-rename'; readonly from: string } & OfSandbox)
   | ({ readonly type: 'process-start'; readonly process: string; readonly program: string } & OfSandbox)
   | ({ readonly type: 'process-exit'; readonly process: string } & ExitFacts & OfSandbox)
-  /** A sandbox, or a run if `chat` is null, was denied a target. Repeated denials of one target are sent only once in a while. */
+  /**
+   * A sandbox, or a run if `chat` is null, was refused a target. Repeated refusals of one target are sent only once
+   * per interval.
+   */
   | {
       readonly type: 'egress-denied';
       readonly sandbox: string;
@@ -34,7 +36,7 @@ export type Happening =
   /** The default policy of the user for new sandboxes and runs; null: the config's policy applies again. */
   | { readonly type: 'egress-default'; readonly mode: EgressMode | null }
   | { readonly type: 'run-start'; readonly run: string; readonly language: string }
-  /** `exitCode` is null for a run that was stopped, or that never got to run. */
+  /** `exitCode` is null for a run that was stopped or never started. */
   | {
       readonly type: 'run-end';
       readonly run: string;
@@ -45,7 +47,7 @@ export type Happening =
   /** Code ran in an interpreter that keeps its variables. */
   | { readonly type: 'cell-end'; readonly context: string; readonly status: string }
   | { readonly type: 'turn-start'; readonly chat: string; readonly turn: string; readonly driver: string }
-  /** A turn that its host did not see to the end has none, until another host resumes it. */
+  /** Missing if the host ended during the turn, until another host resumes it. */
   | {
       readonly type: 'turn-end';
       readonly chat: string;
@@ -66,7 +68,7 @@ export type Happening =
       readonly key: string;
       readonly outcome: 'created' | 'updated' | 'merged';
     }
-  /** Programs in a sandbox may use the host's tools from now on; `tools-close` ends that. */
+  /** Programs in a sandbox may now use the host's tools, until `tools-close`. */
   | ({ readonly type: 'tools-open'; readonly tools: readonly string[] } & OfSandbox)
   | ({ readonly type: 'tools-close' } & OfSandbox)
   /** `outcome` is `ok` or the code of an error. */
@@ -75,19 +77,19 @@ export type Happening =
       readonly tool: string;
       readonly outcome: string;
       readonly durationMs: number;
-      /** How many calls it stands for, where there were several shortly after each other; `durationMs` is the last one's. */
+      /** The number of calls in quick succession that this event stands for; `durationMs` is that of the last one. */
       readonly calls?: number;
     } & OfSandbox)
-  /** Many at once, such as an import. */
+  /** Many at once, as in an import. */
   | { readonly type: 'entries-stored'; readonly count: number }
   | { readonly type: 'entry-removed'; readonly key: string }
-  /** Somebody on a channel may speak as the user from now on. */
+  /** A person on a channel may now speak as the user. */
   | { readonly type: 'sender-paired'; readonly channel: string; readonly sender: string }
   | ({ readonly type: 'schedule-add' } & OfSchedule)
   | ({ readonly type: 'schedule-remove' } & OfSchedule)
-  /** Its time came. `isSkipped`: it had passed while no host ran, and the schedule makes up for none. */
+  /** Its time came. `isSkipped`: the time passed while no host ran, and the schedule does not make up for it. */
   | ({ readonly type: 'schedule-run'; readonly isSkipped: boolean } & OfSchedule)
-  /** Somebody waits for a person's decision. */
+  /** An approval waits for a person's decision. */
   | ({ readonly type: 'approval-asked' } & OfApproval)
   | ({
       readonly type: 'approval-decided';
@@ -103,7 +105,7 @@ export type Happening =
     }
   /** `interrupted`: it ended without a result and can be resumed. */
   | { readonly type: 'solve-end'; readonly solve: string; readonly outcome: SolveOutcome | 'interrupted' }
-  /** A key of the user was made, or is refused from now on. */
+  /** A key of the user was created or revoked. */
   | { readonly type: 'key-create' | 'key-revoke'; readonly key: string }
   | {
       readonly type: 'crystal-change';
@@ -128,7 +130,7 @@ interface OfApproval {
   readonly chat: string | null;
 }
 
-/** An event as it is kept. `seq` grows by at least one with each; `at` is in ms since 1970. */
+/** A stored event. `seq` grows by at least one with each; `at` is in ms since 1970. */
 export type HostEvent = Happening & { readonly seq: number; readonly at: number; readonly user: User };
 
 /**
@@ -141,7 +143,7 @@ export interface EventGap {
 }
 
 export interface ReadEventsOptions extends Cancel {
-  /** The last sequence number that the reader has; later events come first. Default: only new events. */
+  /** The last sequence number that the reader has; later events are sent. Default: only new events. */
   readonly after?: number;
   /** False: end after the stored events. Default true: wait for more until the signal fires. */
   readonly follow?: boolean;
@@ -154,8 +156,8 @@ export interface EventSink {
 
 export interface Events extends EventSink {
   /**
-   * Yields the events of one user, or of `everyone` for the operator of this host. Each once, in order; a slow
-   * reader misses only deleted events.
+   * Yields the events of one user, or of `everyone` for the operator of this host. Each event comes once, in order; a
+   * slow reader misses only deleted events.
    */
   read(whose: User | typeof everyone, options?: ReadEventsOptions): AsyncIterable<HostEvent | EventGap>;
   /** The newest sequence number; 0 if there are no events yet. */
@@ -165,5 +167,5 @@ export interface Events extends EventSink {
 /** No user can have this name. */
 export const everyone = Symbol('everyone');
 
-/** For a library call or a test that wants no events. */
+/** For a library call or a test that needs no events. */
 export const noEvents: EventSink = { emit() {} };

@@ -11,7 +11,7 @@ export interface FileFacts {
   readonly mtimeMs: number;
   readonly uid: number;
   readonly gid: number;
-  /** Where a symlink points, as written in it. */
+  /** The target of a symlink, as stored in it. */
   readonly target: string | null;
 }
 
@@ -38,16 +38,18 @@ export interface Range extends Cancel {
 }
 
 /**
- * The files of a sandbox, as its user sees them. A relative path starts at the workdir.
- * Everything is decided by the guest inside the sandbox: no host path is ever built from these names.
- * A missing file is `file_not_found`, except where a line says otherwise.
+ * The files of a sandbox, as its user sees them. A relative path starts at the workdir. The guest inside the sandbox
+ * resolves every path: no host path is ever built from these names. A missing file throws `file_not_found`, except
+ * where a method says otherwise.
  */
 export interface Files {
-  /** The whole file or a range of it; more than 64 MiB is `too_large`: use `stream`. */
+  /** The whole file or a range of it. More than 64 MiB throws `too_large`: use `stream`. */
   read(path: string, options?: Range): Promise<Uint8Array>;
   readText(path: string, options?: Range): Promise<string>;
   stream(path: string, options?: Range): AsyncIterable<Uint8Array>;
-  /** Replaces the file in one step, keeps mode and owner, makes missing parents. A cut-off write leaves nothing. */
+  /**
+   * Replaces the file atomically, keeps mode and owner, creates missing parents. An interrupted write leaves nothing.
+   */
   write(
     path: string,
     content: string | Uint8Array | AsyncIterable<Uint8Array>,
@@ -64,14 +66,17 @@ export interface Files {
     path: string,
     options?: { readonly depth?: number; readonly limit?: number } & Cancel,
   ): Promise<Listing>;
-  /** Makes parents too; an existing folder is no error. */
+  /** Creates parents too. An existing folder is no error. */
   mkdir(path: string, options?: { readonly mode?: number } & Cancel): Promise<void>;
   move(path: string, to: string, options?: { readonly overwrite?: boolean } & Cancel): Promise<void>;
   copy(path: string, to: string, options?: { readonly overwrite?: boolean } & Cancel): Promise<void>;
-  /** True when something was removed; a missing path is false. '' and the roots are refused. */
+  /**
+   * Returns true if something was removed, false for a missing path. The workdir itself ('') and the roots are
+   * refused.
+   */
   remove(path: string, options?: Cancel): Promise<boolean>;
   chmod(path: string, mode: number, options?: Cancel): Promise<void>;
-  /** Names below `path` that match a glob (`**` crosses folders). */
+  /** Names below `path` that match a glob (`**` matches any number of folders). */
   search(path: string, pattern: string, options?: { readonly limit?: number } & Cancel): Promise<Listing>;
   grep(
     path: string,
@@ -83,34 +88,40 @@ export interface Files {
       readonly limit?: number;
     } & Cancel,
   ): Promise<{ readonly matches: readonly GrepMatch[]; readonly truncated: boolean }>;
-  /** Atomic; with `expect`, another number of hits changes nothing and is `invalid_input`. */
+  /** Atomic. With `expect`, a different number of matches changes nothing and throws `invalid_input`. */
   replace(
     path: string,
     pattern: string,
     replacement: string,
     options?: { readonly regex?: boolean; readonly expect?: number } & Cancel,
   ): Promise<number>;
-  /** Changes from the moment that `onReady` is called; ends when the caller stops. */
+  /** Yields changes from the call of `onReady` on; ends when the caller stops. */
   watch(
     path: string,
     options?: { readonly recursive?: boolean; readonly onReady?: () => void } & Cancel,
   ): AsyncIterable<WatchEvent>;
-  /** A folder as a tar stream; links travel as links. */
+  /** A folder as a tar stream; links stay links. */
   archive(path: string, options?: Cancel): AsyncIterable<Uint8Array>;
-  /** Unpacks a tar stream below `path`, whole or not at all: a path, link or device that could leave it is `archive_refused`. */
+  /**
+   * Unpacks a tar stream below `path`, all or nothing. Throws `archive_refused` for a path, link or device that could
+   * leave it.
+   */
   extract(path: string, tar: AsyncIterable<Uint8Array>, options?: Cancel): Promise<number>;
-  /** A host folder into the sandbox; links in it travel as links. */
+  /** Copies a host folder into the sandbox; links stay links. */
   upload(hostFolder: string, path: string, options?: Cancel): Promise<number>;
   /**
-   * A sandbox folder into a new host folder, whole or not at all; the sandbox is not trusted with the archive. Holes of
-   * files stay holes; more than `maxBytes` on the host's disk is `too_large`.
+   * Copies a sandbox folder to a new host folder, all or nothing. The sandbox is not trusted with the archive. Holes
+   * of files stay holes. Throws `too_large` above `maxBytes` on the host's disk.
    */
   download(
     path: string,
     hostFolder: string,
     options?: { readonly maxBytes?: number } & Cancel,
   ): Promise<number>;
-  /** A sandbox file as a new host file, by the same rules. What is there already is refused; a failure leaves nothing. */
+  /**
+   * Copies a sandbox file to a new host file, by the same rules. An existing target is refused; a failure leaves
+   * nothing.
+   */
   save(
     path: string,
     hostFile: string,

@@ -4,36 +4,36 @@ import type { ImageFacts, Images } from './images.ts';
 
 /** An image whose layers are unpacked and merged on this machine. */
 export interface StoredImage extends ImageFacts {
-  /** Its root file system. Read-only: its files are shared with other images. */
+  /** Its root file system, read-only because other images share its files. */
   readonly root: string;
-  /** The environment that the image gives its programs. */
+  /** Environment variables that the image defines. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Images that Geode itself pulls and keeps, without a container engine. */
+/** Images that Geode pulls and stores itself, without a container engine. */
 export interface ImageStore extends Images {
-  /** By name or by id. `image_missing` when it is not in the store; nothing is fetched. */
+  /** By name or id. Throws `image_missing` if it is not in the store; never pulls. */
   open(name: string, options?: Cancel): Promise<StoredImage>;
   /**
-   * Takes in the images of an archive: of `docker save`, or an OCI layout in a tar file. `name` is for an image
-   * without one. Returns the names that are in the store now.
+   * Loads the images of an archive: from `docker save`, or an OCI layout in a tar file. `name` is for an image
+   * without one. Returns the names that are now in the store.
    */
   load(archive: Readable, options?: { readonly name?: string } & Cancel): Promise<readonly string[]>;
-  /** Every image in the store with its names, the newest first. */
+  /** Every image in the store with its names, newest first. */
   list(): Promise<readonly ListedImage[]>;
   /**
-   * Takes a name away. The files go with the last name of an image; layers that other images share stay. False when
-   * the name is not in the store; `image_in_use` while a sandbox was made of the image.
+   * Removes a name, and the files with an image's last name; layers shared with other images stay. Returns false if
+   * the name is not in the store. Throws `image_in_use` while a sandbox uses the image.
    */
   remove(name: string): Promise<boolean>;
   /**
-   * Writes an image as an OCI layout in a tar archive, which `docker load` and `load` take. Its layers are packed again,
-   * so their digests differ from those of the registry. `image_missing` when it is not in the store.
+   * Writes an image as an OCI layout in a tar archive for `docker load` and `load`. Its layers are packed again, so
+   * their digests differ from the registry's. Throws `image_missing` if it is not in the store.
    */
   save(name: string, options?: Cancel): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Frees what no name shows any more: replaced images, shared layers, drafts of killed hosts. With `all`, also every
-   * image that no sandbox was made of.
+   * Frees everything without a name: replaced images, unused layers, drafts of killed hosts. With `all`, also every
+   * image that no sandbox uses.
    */
   prune(options?: { readonly all?: boolean } & Cancel): Promise<Pruned>;
 }
@@ -42,14 +42,14 @@ export interface ListedImage extends ImageFacts {
   readonly names: readonly string[];
   /** Milliseconds since the epoch. */
   readonly pulledAt: number;
-  /** When a sandbox was last made of it, or when it was pulled. */
+  /** When a sandbox last used it, or when it was pulled. */
   readonly usedAt: number;
-  /** A sandbox was made of it. */
+  /** Whether a sandbox uses it. */
   readonly inUse: boolean;
 }
 
 export interface Pruned {
-  /** The names that are gone. */
+  /** The removed names. */
   readonly removed: readonly string[];
   /** Unpacked size of the removed layers. */
   readonly freedBytes: number;

@@ -14,7 +14,7 @@ export interface JournalFacts {
  * `output-lost` for the gap between them.
  */
 export interface Journal {
-  /** Bytes of output that it covers, kept or lost. */
+  /** Bytes of output that it covers, stored or lost. */
   readonly length: number;
   readonly exit: ExitFacts | undefined;
   /** Records facts about the process. Has no effect unless the journal is empty. Fails like `append`. */
@@ -49,13 +49,13 @@ export interface Journal {
 /** The journals of one sandbox. */
 export interface Journals {
   /**
-   * Opens the journal of a process, making it if it is not there. While the process runs everybody gets
-   * the same one, so that two who follow it write it once.
+   * Opens the journal of a process, and creates it if needed. While the process runs, all callers share one journal,
+   * so two followers write it once.
    */
   open(processId: string): Journal;
   has(processId: string): boolean;
   /**
-   * Lets every descriptor go and ends every follower. From then on journals are only read: a write is
+   * Closes every descriptor and ends every follower. Journals are read-only from then on: a write throws
    * `sandbox_gone`. Idempotent.
    */
   close(): void;

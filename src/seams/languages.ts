@@ -3,11 +3,11 @@ import type { LanguageName } from './run.ts';
 
 export interface LanguageWords {
   readonly aliases: readonly string[];
-  /** Without the dot. Source code is saved under the first one; a file with any of them is in this language. */
+  /** Without the dot. Source code is saved with the first one; a file with any of them is in this language. */
   readonly extensions: readonly [string, ...string[]];
 }
 
-/** The languages that runs know, with the words and file names that mean each. */
+/** The languages of runs, with their names and file extensions. */
 export const languageWords: Readonly<Record<LanguageName, LanguageWords>> = {
   python: { aliases: ['py', 'python3'], extensions: ['py'] },
   javascript: { aliases: ['js', 'node'], extensions: ['js', 'mjs', 'cjs'] },
@@ -29,7 +29,7 @@ export function languageNamed(word: string): LanguageName {
   });
 }
 
-/** Finds a language by the extension of a file; undefined when no language has it. */
+/** Finds a language by a file extension; undefined for an unknown one. */
 export function languageOfFile(path: string): LanguageName | undefined {
   const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
   return all.find(([, { extensions }]) => extensions.includes(extension))?.[0];

@@ -18,7 +18,7 @@ export const defaultLimits = {
   diskBytes: 10 * 1024 ** 3,
 } as const satisfies Limits;
 
-/** The most that a caller without the scope `admin` may ask for, where the config sets nothing else. */
+/** The maximum for callers without the scope `admin`, unless the config sets another. */
 export const defaultMostLimits = {
   memoryBytes: 4 * 1024 ** 3,
   cpus: 4,
@@ -27,7 +27,7 @@ export const defaultMostLimits = {
   diskBytes: 64 * 1024 ** 3,
 } as const satisfies Limits;
 
-/** Limits that the guest can hold by counting, where no control group does. */
+/** Limits that the guest can enforce by counting, without a control group. */
 export const softLimitNames = ['memory', 'pids'] as const;
 export type SoftLimit = (typeof softLimitNames)[number];
 
@@ -35,8 +35,8 @@ const limitNames = ['memoryBytes', 'cpus', 'pids', 'openFiles', 'diskBytes'] as 
 type LimitName = (typeof limitNames)[number];
 
 /**
- * No sandbox works with less: Docker refuses less memory, the guest needs some of it, and a file system takes some of
- * its disk. No machine holds more: the kernel has no more processes and open files, mkfs no larger disks.
+ * Lower values do not work: Docker refuses less memory, the guest needs some of it, and a file system takes some of
+ * its disk. Higher values do not exist: the kernel allows no more processes and open files, mkfs no larger disks.
  */
 const bounds: Readonly<Record<LimitName, { least: number; most: number; whole: boolean; wanted: string }>> = {
   memoryBytes: { least: 16 * 1024 ** 2, most: 64 * 1024 ** 4, whole: true, wanted: '16m to 64t' },
@@ -46,7 +46,7 @@ const bounds: Readonly<Record<LimitName, { least: number; most: number; whole: b
   diskBytes: { least: 32 * 1024 ** 2, most: 8 * 1024 ** 4, whole: true, wanted: '32m to 8t' },
 };
 
-/** As people write them in requests and options. */
+/** The format of limits in requests and options. */
 const titles: Readonly<Record<LimitName, string>> = {
   memoryBytes: 'limits.memory',
   cpus: 'limits.cpus',
@@ -57,7 +57,7 @@ const titles: Readonly<Record<LimitName, string>> = {
 
 const units: Readonly<Record<string, number>> = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 };
 
-/** "512m", "2g", "1.5g" or a number of bytes. Anything else is refused, never taken as zero. */
+/** "512m", "2g", "1.5g" or a number of bytes. Any other text is refused, never read as zero. */
 export function parseSize(value: string | number, field: string): number {
   const bytes = typeof value === 'number' ? value : sizeFromText(value);
   if (!Number.isFinite(bytes) || bytes <= 0 || !Number.isSafeInteger(Math.floor(bytes))) {
@@ -85,13 +85,14 @@ export function checkLimits(limits: Limits): Limits {
   return limits;
 }
 
-/** Limits of which none is above those in `most`. A field that only `most` names keeps its default where that is lower. */
+/** Limits where none is above `most`. A field that only `most` names takes the lower of its default and `most`. */
 export function atMost(limits: Limits, most: Limits): Limits {
   const lower = (value: number | null | undefined, bound: number | null | undefined) =>
     value === undefined || bound == null ? value : value === null ? bound : Math.min(value, bound);
   const fields = Object.entries(limits) as [keyof Limits, number | null | undefined][];
   const lowered = Object.fromEntries(fields.map(([field, value]) => [field, lower(value, most[field])]));
-  // Every runtime holds the number of open files to its default; the others are there when they can be held.
+  // Every runtime enforces the number of open files. The defaults of the other limits apply where they can be
+  // enforced.
   const files = most.openFiles ?? defaultLimits.openFiles;
   return limits.openFiles === undefined && files < defaultLimits.openFiles
     ? { ...lowered, openFiles: files }
@@ -99,8 +100,8 @@ export function atMost(limits: Limits, most: Limits): Limits {
 }
 
 /**
- * Throws `forbidden` when a limit is above the maximum, or lifted while there is one. A limit that is left out takes
- * the default, which the operator chose.
+ * Throws `forbidden` if a limit is above the maximum, or is lifted although there is a maximum. A missing limit takes
+ * the operator's default.
  */
 export function checkMostLimits(limits: Limits, most: Limits): void {
   for (const name of limitNames) {

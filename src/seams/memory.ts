@@ -1,8 +1,8 @@
 /**
- * Memory: what agents learned, stored once, found by meaning and by word, and true.
+ * Memory: what agents learned, stored once, found by meaning and by word.
  *
- * A `MemoryStore` owns the files, workers and connections. Everyone else gets a `Memory`: the view of one
- * namespace, which cannot name another one. All text is data; nothing in a key, tag or query is syntax.
+ * A `MemoryStore` owns the files, workers and connections. All other code gets a `Memory`: the view of one namespace,
+ * which cannot reach another one. All text is data; nothing in a key, tag or query is syntax.
  */
 import type { Cancel } from '../base/cancel.ts';
 
@@ -13,33 +13,35 @@ type Category = string;
 
 export interface NewEntry {
   /**
-   * The entry's name in its namespace: any text without NUL, slashes too, at most 512 characters. Storing
-   * under a key that exists makes its next version. Without a key one is made, and an entry with the same
-   * content and category is merged into instead of stored again.
+   * The entry's name in its namespace: any text without NUL, at most 512 characters, slashes allowed. Storing under
+   * an existing key creates its next version. Without a key Geode makes one, and merges an entry with the same
+   * content and category into the existing one.
    */
   readonly key?: string;
   readonly content: string;
   readonly category: Category;
-  /** Where it comes from: a URL, a file, a run, a person. Nothing is stored without provenance. */
+  /** The source: a URL, a file, a run, a person. Required. */
   readonly source: string;
   readonly tags?: readonly string[];
-  /** Text to search instead of the content, if people ask for it in other words. */
+  /** Text to search instead of the content, for entries that people ask about in other words. */
   readonly searchText?: string;
   /** Exact search keys that rank first: symbols, error signatures, ticket numbers. */
   readonly identifiers?: readonly string[];
   readonly validUntil?: Date;
-  /** Keys of entries that this one replaces: they leave recall and stay readable. Unknown keys are refused. */
+  /**
+   * Keys of entries that this one replaces. They are no longer recalled but stay readable. Unknown keys are refused.
+   */
   readonly supersedes?: readonly string[];
   /**
    * The thread of the entry, such as a chat or a document: neighbours in a thread are also found by each other's
    * words. Use it only for real sequences; unrelated neighbours make search worse.
    */
   readonly thread?: string;
-  /** Its place in the thread, any number; after the last one by default. Refused without a thread. */
+  /** Its place in the thread, any number. Default: after the last one. Refused without a thread. */
   readonly order?: number;
-  /** Text around it that is not part of it, such as the question that it answers. Found by it, never shown for it. */
+  /** Context such as the question that this entry answers. Used for search, never shown. */
   readonly context?: string;
-  /** When it happened or was said, if that is known. Its day, month and year are found as words. */
+  /** When it happened or was said, if known. Day, month and year become searchable words. */
   readonly date?: Date;
 }
 
@@ -53,9 +55,9 @@ export interface Entry {
   readonly identifiers: readonly string[];
   /** Starts at 1; each change of the content or its facts adds one. */
   readonly version: number;
-  /** How often it was stored: 1 and one more for each merge or repeat. */
+  /** How often it was stored: 1, plus one for each merge or repeat. */
   readonly sightings: number;
-  /** The first time this key was stored, whatever happened since. */
+  /** The first time this key was stored; later versions keep it. */
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly validUntil: Date | null;
@@ -64,17 +66,17 @@ export interface Entry {
   readonly context: string | null;
   readonly date: Date | null;
   readonly supersededBy: string | null;
-  /** Why this may no longer be true; null while nothing speaks against it. */
+  /** Why this may no longer be true; null if there is no reason to doubt it. */
   readonly stale: 'expired' | 'superseded' | null;
 }
 
-/** A version that an entry had, kept when the next one came. */
+/** An earlier version of an entry, kept when the next one was stored. */
 export type EntryVersion = Pick<
   Entry,
   'version' | 'content' | 'category' | 'tags' | 'sources' | 'validUntil' | 'updatedAt'
 >;
 
-/** An entry with all that is kept about it, to take it to another memory. */
+/** A complete entry, for transfer to another memory. */
 export interface KeptEntry extends Omit<Entry, 'stale'> {
   readonly searchText: string | null;
   /** Earlier versions, newest first. */
@@ -84,22 +86,22 @@ export interface KeptEntry extends Omit<Entry, 'stale'> {
 export interface Stored {
   readonly entry: Entry;
   readonly outcome: 'created' | 'updated' | 'merged';
-  /** How many secrets were replaced before anything was written. */
+  /** How many secrets were replaced before storing. */
   readonly scrubbed: number;
   /**
-   * True when it is found by meaning already. A new text is found by its words at once and by meaning as soon as
-   * its vectors are made, a moment later, or when the embedder or the index is back.
+   * True if search by meaning finds it already. A new text is found by its words at once, and by meaning as soon as
+   * its vectors exist: a moment later, or when the embedder or the index is back.
    */
   readonly indexed: boolean;
 }
 
 export interface Filter {
-  /** A category that is neither built in nor used in this namespace is refused with `unknown_category`. */
+  /** A category that is neither built in nor used in this namespace throws `unknown_category`. */
   readonly category?: Category;
-  /** Entries that carry all of these. */
+  /** Only entries with all of these tags. */
   readonly tags?: readonly string[];
   readonly source?: string;
-  /** Leaves expired entries out instead of marking them. */
+  /** Leaves out expired entries instead of marking them. */
   readonly strict?: boolean;
 }
 
@@ -110,9 +112,9 @@ export interface Paging {
 }
 
 export type Fusion =
-  /** Normalised scores, added. `dense` in 0..1 is the share of meaning, 0.65 by default. */
+  /** Normalised scores, added. `dense` in 0..1 is the weight of meaning. Default: 0.65. */
   | { readonly kind: 'weighted'; readonly dense?: number }
-  /** Ranks instead of scores. `k` is 60 by default. */
+  /** Ranks instead of scores. Default of `k`: 60. */
   | { readonly kind: 'rrf'; readonly k?: number };
 
 export interface Query extends Filter, Paging {
@@ -122,15 +124,15 @@ export interface Query extends Filter, Paging {
 
 export type Half = 'dense' | 'keyword';
 
-/** Why a result stands where it does. A half that did not find the entry has null. */
+/** Why a result has its rank. Null for a half that did not find the entry. */
 export interface Explanation {
-  /** Set for a hit on the whole key, a name or an error signature; such hits come first. */
+  /** Set for a match of the whole key, a name or an error signature; such results come first. */
   readonly exact: 'key' | 'identifier' | 'error' | null;
   readonly dense: HalfScore | null;
   readonly keyword: HalfScore | null;
-  /** The words of the query that the entry has, as they are indexed. */
+  /** The words of the query that the entry contains, in their indexed form. */
   readonly words: readonly string[];
-  /** All of this in one sentence: "it has lemon, cake; number 2 in meaning". */
+  /** The explanation as one sentence: "it has lemon, cake; number 2 in meaning". */
   readonly summary: string;
 }
 
@@ -141,7 +143,7 @@ export interface HalfScore {
   readonly raw: number;
   /** `raw` on the common scale, before weighting. */
   readonly normalised: number;
-  /** The half's share in this answer. */
+  /** The weight of this half in the answer. */
   readonly share: number;
 }
 
@@ -154,11 +156,11 @@ export interface Result {
 
 export interface Answer {
   readonly results: readonly Result[];
-  /** How many results all pages of this query have together. The same for every page. */
+  /** Results on all pages of this query together. The same for every page. */
   readonly total: number;
-  /** `capped` when more entries match than are ranked (`limits.depth` of each half). */
+  /** `capped` if more entries match than are ranked (`limits.depth` of each half). */
   readonly totalIs: 'exact' | 'capped';
-  /** The halves that did not answer, and why. Empty when the answer is whole. */
+  /** The halves that did not answer, and why. Empty if both answered. */
   readonly degraded: readonly { readonly half: Half; readonly reason: string }[];
 }
 
@@ -167,55 +169,56 @@ export interface Page {
   readonly total: number;
 }
 
-/** One namespace. Calls on the same key take effect one after another, in the order of the calls. */
+/** One namespace. Calls on the same key take effect one after another, in call order. */
 export interface Memory {
   readonly namespace: string;
   /**
-   * Resolves when the entry, its words and the debt of its vectors are on disk, in one transaction. It waits for
-   * no model: the vectors are made right after, also by the next process when this one is killed.
-   * `MemoryStore.settled` waits for them. Secrets are scrubbed first. Throws `too_much_pending` when more text of
-   * this namespace would wait for its vectors than may.
+   * Resolves when the entry, its words and the note of its missing vectors are on disk, in one transaction. It does
+   * not wait for a model: the vectors are made afterwards, also by the next process if this one is killed.
+   * `MemoryStore.settled` waits for them. Secrets are scrubbed first. Throws `too_much_pending` when too much text of
+   * this namespace is waiting for vectors.
    */
   store(entry: NewEntry, options?: Cancel): Promise<Stored>;
   /** Like `store`, in one transaction: all entries, or none if one is refused. Other callers read and search at the same time. */
   storeMany(entries: readonly NewEntry[], options?: Cancel): Promise<readonly Stored[]>;
   /**
-   * Best first. One half down: `degraded`. Both down: throws `memory_down`, never an empty answer. Vectors of a
-   * few entries that were stored just now are waited for, for a moment; while some are missing, `degraded` says so.
+   * Best first. With one half down the answer has `degraded`; with both down it throws `memory_down`, never an empty
+   * answer. Waits a moment for the vectors of entries stored just before; if some are still missing, `degraded` says
+   * so.
    */
   recall(query: Query, options?: Cancel): Promise<Answer>;
   /** Returns null if there is no such entry. Returns superseded and expired entries too, marked. */
   get(key: string): Promise<Entry | null>;
   /** Earlier versions, newest first; empty for an unknown key. */
   history(key: string): Promise<readonly EntryVersion[]>;
-  /** Newest first, superseded ones included; `total` counts all that pass the filter. */
+  /** Newest first, superseded ones included; `total` counts all entries that pass the filter. */
   list(filter?: Filter & Paging): Promise<Page>;
-  /** Everything that passes the filter, oldest first. */
+  /** All entries that pass the filter, oldest first. */
   export(filter?: Filter): AsyncIterable<KeptEntry>;
   /**
-   * Puts back what `export` gave, with its versions, sources and times, in one transaction; secrets are scrubbed
-   * as in `store`. A key that is there already is left alone when it says the same, and otherwise keeps its
+   * Restores the output of `export`, with versions, sources and times, in one transaction; secrets are scrubbed as in
+   * `store`. An existing key with the same content is left alone. An existing key with other content keeps its
    * history and gets the entry as its next version.
    */
   restore(entries: readonly KeptEntry[], options?: Cancel): Promise<readonly Stored[]>;
-  /** Removes the entry, its versions and its vectors. True only if it was there. */
+  /** Removes the entry, its versions and its vectors. Returns true if it existed. */
   forget(key: string): Promise<boolean>;
-  /** Entries per category: the built-in ones always, others when used. */
+  /** Entries per category: built-in categories always, others when used. */
   count(): Promise<ReadonlyMap<Category, number>>;
 }
 
 export interface PartHealth {
   readonly name: 'truth' | 'index' | 'embedder';
   readonly state: 'up' | 'down' | 'working';
-  /** One sentence for a person: the index, the model, or what is wrong. */
+  /** One sentence for display: the index and the model, or what is wrong. */
   readonly detail: string;
 }
 
 export interface MemoryHealth {
-  /** `degraded` while recall still answers with one half. */
+  /** `degraded` while recall works with one half only. */
   readonly state: 'up' | 'degraded' | 'down';
   readonly parts: readonly PartHealth[];
-  /** Entries that are stored and not yet in the index with the present model. */
+  /** Stored entries that the index does not have yet with the current model. */
   readonly pending: number;
 }
 
@@ -236,16 +239,16 @@ export interface ReindexProgress {
 
 export interface MemoryStore extends AsyncDisposable {
   readonly name: 'sqlite' | 'qdrant';
-  /** Makes no namespace; the first `store` does. The name follows the rules of a key. */
+  /** Does not create the namespace: the first `store` does. The name follows the rules for keys. */
   in(namespace: string): Memory;
   /** Never throws, never hangs. */
   health(): Promise<MemoryHealth>;
   stats(): Promise<MemoryStats>;
-  /** Embeds and indexes everything again while search goes on. Leaving the loop early stops it safely. */
+  /** Embeds and indexes everything again; search works during the rebuild. Leaving the loop early is safe. */
   reindex(options?: Cancel): AsyncIterable<ReindexProgress>;
-  /** Resolves when nothing is pending; throws the reason when an index or the embedder stays down. */
+  /** Resolves when nothing is pending. Throws the reason if an index or the embedder stays down. */
   settled(options?: Cancel): Promise<void>;
-  /** Idempotent. Calls under way finish or fail with `memory_down`. */
+  /** Idempotent. Calls in progress finish or fail with `memory_down`. */
   stop(): Promise<void>;
 }
 
@@ -261,26 +264,26 @@ export const limits = {
   contextLength: 10_000,
   queryLength: 10_000,
   resultsPerPage: 100,
-  /** Candidates that each half ranks for a query, whatever the page. */
+  /** Candidates that each half ranks for a query, regardless of the page. */
   depth: 200,
   entriesPerStore: 1_000,
 } as const;
 
-/** Turns text into vectors. Texts in, as many vectors of `dimensions` numbers and length 1 out, in order. */
+/** Turns texts into vectors of length 1: one vector of `dimensions` numbers for each text, in order. */
 export interface Embedder extends AsyncDisposable {
   /** Names the vector space: provider, model, revision. Vectors of different models are never compared. */
   readonly model: string;
   readonly dimensions: number;
-  /** The longest text in characters that is embedded whole; longer content is cut into chunks of this size. */
+  /** Longest text in characters that is embedded as a whole; longer content is cut into chunks of this size. */
   readonly chunkLength: number;
-  /** How many characters go into one call at most, unless a single text is longer. */
+  /** Maximum number of characters in one call, unless a single text is longer. */
   readonly batchLength: number;
   /**
-   * Gets what it needs before its first answer, such as the model; absent when it needs nothing. May be called at
-   * any time, again after a failure. Throws `model_unavailable`.
+   * Fetches what the embedder needs before its first answer, such as the model. Missing if it needs nothing. May be
+   * called at any time, and again after a failure. Throws `model_unavailable`.
    */
   prepare?(): Promise<void>;
-  /** Throws `embedder_failed` with the provider's own reason. A query does not wait for a model that is fetched. */
+  /** Throws `embedder_failed` with the provider's reason. A query does not wait for a model download. */
   embed(
     texts: readonly string[],
     purpose: 'query' | 'entry',

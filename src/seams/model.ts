@@ -1,15 +1,15 @@
 /**
- * A language model behind one seam. Callers do not know the provider, its API or the key.
+ * A language model of any provider. Callers know neither the provider, its API nor the key.
  *
- * A model bills by the token, so every answer says what it used, also an answer that is refused or cut off. A
- * failure is a `GeodeError`: `provider_refused`, `provider_limited`, `provider_failed`, `provider_unreachable`,
- * `budget_spent`, `timed_out` or `cancelled`.
+ * Models charge by the token, so every answer reports its usage, even a refused or interrupted one. A failure is a
+ * `GeodeError`: `provider_refused`, `provider_limited`, `provider_failed`, `provider_unreachable`, `budget_spent`,
+ * `timed_out` or `cancelled`.
  */
 import type { ZodType } from 'zod';
 import type { Cancel } from '../base/cancel.ts';
 import type { TokenUsage } from '../base/prices.ts';
 
-/** The wires that providers speak. */
+/** API formats of providers. */
 export const providerKinds = ['anthropic', 'openai', 'openai-compatible'] as const;
 export type ProviderKind = (typeof providerKinds)[number];
 
@@ -23,7 +23,7 @@ export type ModelMessage =
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
-  /** A schema, or JSON Schema of somebody else's tool. */
+  /** A zod schema, or JSON Schema for a tool from elsewhere. */
   readonly input: ZodType | JsonSchema;
 }
 
@@ -32,7 +32,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export interface ToolCall {
   readonly id: string;
   readonly tool: string;
-  /** As the model wrote it: not checked against the tool's schema; text where it is not JSON. */
+  /** As the model wrote it, not checked against the tool's schema; text if it is not JSON. */
   readonly input: unknown;
 }
 
@@ -46,16 +46,16 @@ export interface ToolResult {
 export interface ModelRequest {
   /** The user who pays: budgets and usage are counted by user. */
   readonly user: string;
-  /** Rules that stand above the messages. */
+  /** Instructions that have priority over the messages. */
   readonly instructions?: string;
   readonly messages: readonly ModelMessage[];
-  /** Asks for JSON of this shape. The answer's text is not checked against it: `parseAnswer` does that. */
+  /** Asks for JSON in this format. `parseAnswer` checks the text; this call does not. */
   readonly shape?: ZodType;
   readonly tools?: readonly ModelTool[];
   readonly maxOutputTokens?: number;
 }
 
-/** Why the model stopped: it was done, it calls tools, it reached a limit, it declined, or something else. */
+/** Why the model stopped: it finished, it calls tools, it reached a limit, it declined, or another reason. */
 export type ModelFinish = 'stop' | 'calls' | 'length' | 'refused' | 'other';
 
 export interface ModelAnswer {
@@ -63,7 +63,7 @@ export interface ModelAnswer {
   readonly calls: readonly ToolCall[];
   readonly finish: ModelFinish;
   readonly usage: TokenUsage;
-  /** In US dollars; null when the price of the model is not known. */
+  /** In US dollars; null if the price of the model is unknown. */
   readonly cost: number | null;
 }
 
@@ -72,15 +72,15 @@ export type ModelEvent =
   | { readonly type: 'thinking-delta'; readonly text: string }
   /** The connection broke: the text of this answer so far is void and will be sent again. */
   | { readonly type: 'restart' }
-  /** The last event of every answer that was not an error. */
+  /** The last event of every answer that did not fail. */
   | ({ readonly type: 'answer' } & ModelAnswer);
 
 export interface Model {
-  /** `SERVICE/MODEL`, as the config names it. */
+  /** `SERVICE/MODEL`, as in the config. */
   readonly id: string;
   /** Leaving the loop ends the call. */
   stream(request: ModelRequest, options?: Cancel): AsyncGenerator<ModelEvent>;
-  /** The same, folded. */
+  /** The folded result of the stream. */
   ask(request: ModelRequest, options?: Cancel): Promise<ModelAnswer>;
 }
 

@@ -1,33 +1,33 @@
 import type { Cancel } from '../base/cancel.ts';
 import type { Denial } from './egress.ts';
 
-/** A program and its arguments, as data: nothing here ever passes through a shell. */
+/** A program and its arguments as data; no shell ever interprets them. */
 export interface Command {
   readonly argv: readonly [string, ...string[]];
   /** Absolute, or relative to the sandbox's workdir (the default). */
   readonly cwd?: string;
   /** Added to the sandbox's environment. The host's own environment is never visible. */
   readonly env?: Readonly<Record<string, string>>;
-  /** A name, a uid, or `uid:gid`. Refused with `cannot_enforce` where the guest cannot become it. */
+  /** A name, a uid, or `uid:gid`. Throws `cannot_enforce` if the guest cannot switch to it. */
   readonly user?: string;
-  /** The whole tree is killed inside the sandbox when it is up. Default 60 s; `null` means no limit. */
+  /** When it has passed, the whole process tree is killed inside the sandbox. Default 60 s; `null` means no limit. */
   readonly timeoutMs?: number | null;
-  /** Fed from the start. Without it stdin is empty. */
+  /** Written to stdin from the start. Without it stdin is empty. */
   readonly stdin?: string | Uint8Array | AsyncIterable<Uint8Array>;
-  /** Stdin stays open after that for `Process.write`, until `closeStdin`. */
+  /** Keeps stdin open after that for `Process.write`, until `closeStdin`. */
   readonly interactive?: boolean;
   readonly pty?: TerminalSize;
   readonly rlimits?: Readonly<Partial<Record<RlimitName, number>>>;
   /**
-   * Content by path: written below the workdir before the start, without another question to the sandbox. For
-   * a little only, since all of a command has to fit into one message; `Files.write` takes any size.
+   * File contents by path, written below the workdir before the start, in the same request. For small files only,
+   * because a command has to fit into one message; `Files.write` takes any size.
    */
   readonly files?: Readonly<Record<string, Uint8Array>>;
-  /** Its exit ends everything else in the sandbox, and nothing can be started there any more. */
+  /** Its exit ends everything else in the sandbox, and nothing can be started there afterwards. */
   readonly sole?: boolean;
   /**
-   * The first input of a prepared program, which turns it into this command (`Sandbox.prepare`): all it needs to know of
-   * argv, env and cwd. If no prepared program matches the user and rlimits, the command is started normally.
+   * The first input of a prepared program, which turns it into this command (`Sandbox.prepare`): argv, env and cwd.
+   * If no prepared program matches the user and rlimits, the command is started normally.
    */
   readonly opening?: Uint8Array;
 }
@@ -37,7 +37,7 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
-/** Names of environment variables that a shell accepts. */
+/** Environment variable names that a shell accepts. */
 export const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export const rlimitNames = ['as', 'core', 'cpu', 'data', 'fsize', 'nofile', 'nproc', 'stack'] as const;
@@ -60,7 +60,7 @@ export const signalNames = [
 ] as const;
 export type SignalName = (typeof signalNames)[number];
 
-/** How a process ended. Exactly one of `exitCode` and `signal` is set; neither is ever a default. */
+/** How a process ended. Exactly one of `exitCode` and `signal` is set. */
 export interface ExitFacts {
   readonly exitCode: number | null;
   readonly signal: string | null;
@@ -81,7 +81,7 @@ export interface ExecResult extends ExitFacts {
   readonly processId: string;
   readonly stdout: string;
   readonly stderr: string;
-  /** The same output as bytes, for what is not text. */
+  /** The same output as bytes, for binary data. */
   readonly bytes: { readonly stdout: Uint8Array; readonly stderr: Uint8Array };
   readonly truncated: boolean;
   /** Bytes that the command wrote beyond the limit of what is stored. */
@@ -91,14 +91,14 @@ export interface ExecResult extends ExitFacts {
 }
 
 export interface ExecOptions extends Cancel {
-  /** Bytes of stdout and of stderr that are stored; the rest is counted. Default 10 MB each. */
+  /** Bytes of stdout and of stderr to store; the rest is only counted. Default 10 MB each. */
   readonly outputLimitBytes?: number;
 }
 
 /**
- * A running command. Iterating yields each event once, from the offset where the handle begins to the
- * exit; leaving the loop detaches and the process goes on. Losing the link in between loses no byte and
- * doubles none. One handle has one reader; attach again for another.
+ * A running command. Iterating yields each event once, from the handle's offset to the exit. Leaving the loop
+ * detaches; the process continues. A lost link neither loses nor repeats output. One handle has one reader; attach
+ * again for another.
  */
 export interface Process extends AsyncIterable<ProcessEvent> {
   readonly id: string;
@@ -106,9 +106,9 @@ export interface Process extends AsyncIterable<ProcessEvent> {
   /** Resolves when the guest has taken the bytes; rejects when stdin is closed. */
   write(bytes: string | Uint8Array): Promise<void>;
   closeStdin(): Promise<void>;
-  /** To the command alone. */
+  /** Signals the command only, not its children. */
   signal(name: SignalName): Promise<void>;
-  /** SIGKILL to the command and everything below it, double-forked and re-sessioned children included. */
+  /** Sends SIGKILL to the command and all its descendants, including double-forked ones and those in a new session. */
   kill(): Promise<void>;
   resize(size: TerminalSize): Promise<void>;
 }
@@ -125,9 +125,9 @@ export interface ProcessFacts {
   readonly argv: readonly string[];
   readonly startedAt: number;
   readonly state: 'running' | 'exited';
-  /** Bytes that it has written so far, stdout and stderr together. */
+  /** Bytes written so far, stdout and stderr together. */
   readonly offset: number;
-  /** The size of its terminal as it is now; null where it has none. */
+  /** The current size of its terminal; null without one. */
   readonly terminal: TerminalSize | null;
   readonly exit: ExitFacts | null;
   readonly children: readonly ChildFacts[];
@@ -135,6 +135,6 @@ export interface ProcessFacts {
 
 export interface ProcessList {
   readonly processes: readonly ProcessFacts[];
-  /** Children that outlived the command which started them. */
+  /** Children that outlived their command. */
   readonly disowned: readonly ChildFacts[];
 }

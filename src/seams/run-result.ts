@@ -15,13 +15,13 @@ export interface Artifact {
   readonly bytes: Uint8Array;
 }
 
-/** A finished run. A failing program is a result; only what kept it from running is an error. */
+/** A finished run. A failing program is a result; a run that could not start is an error. */
 export interface RunResult extends Ended {
   readonly outcome: Outcome;
-  /** Exit code 0, in time. */
+  /** Exit code 0, before the timeout. */
   readonly success: boolean;
   readonly language: LanguageName;
-  /** Null where nothing is compiled. When it failed, the exit is the compiler's and the output is empty. */
+  /** Null if nothing is compiled. If it failed, the exit is the compiler's and the output is empty. */
   readonly compile: Ended | null;
   readonly artifacts: readonly Artifact[];
   readonly missedArtifacts: readonly { readonly path: string; readonly reason: string }[];
@@ -93,7 +93,7 @@ function endOf(collector: OutputCollector): Ended | null {
   return ended;
 }
 
-/** The code never ran: the compiler's end is the run's end, its words stay its own. */
+/** The code never ran: the exit is the compiler's, and its messages stay separate from the output. */
 function unstarted(compile: Ended | null): Ended | null {
   if (compile === null) return null;
   const none = Buffer.alloc(0);

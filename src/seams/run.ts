@@ -6,7 +6,7 @@ import type { Grade } from './sandbox.ts';
 export const languageNames = ['python', 'javascript', 'typescript', 'shell', 'rust', 'go'] as const;
 export type LanguageName = (typeof languageNames)[number];
 
-/** The languages whose interpreter can be kept between runs. */
+/** Languages whose interpreter can be kept between runs. */
 export const contextLanguages = ['python', 'javascript'] as const;
 export type ContextLanguage = (typeof contextLanguages)[number];
 
@@ -14,34 +14,34 @@ export interface RunSandbox {
   readonly id: string;
   readonly runtime: string;
   readonly grade: Grade;
-  /** It was ready before the run came. */
+  /** It was ready before the run arrived. */
   readonly warm: boolean;
 }
 
 export interface RunImage {
   readonly name: string;
-  /** Exactly what ran, whatever the tag means tomorrow. */
+  /** The exact image that ran; a tag may change later. */
   readonly id: string;
-  /** Its name in the registry; null for an image that was made here. */
+  /** Its name in the registry; null for a local image. */
   readonly digest: string | null;
 }
 
-/** Where the time went, apart from the code's own. */
+/** Time spent besides running the code. */
 export interface RunTimings {
   readonly pullMs: number;
   readonly queueMs: number;
-  /** Until a sandbox was there: a claim from the pool, or making one. */
+  /** Until a sandbox was available: taken from the pool, or created. */
   readonly sandboxMs: number;
-  /** Bringing in the source and the files, and compiling. */
+  /** Writing the source and the files, and compiling. */
   readonly prepareMs: number;
   readonly totalMs: number;
 }
 
 export type PullEvent = { readonly type: 'pull-progress'; readonly image: string } & PullProgress;
-/** Place 1 is next. */
+/** Position in the queue; 1 is next. */
 export type QueueEvent = { readonly type: 'queue-place'; readonly place: number };
 
-/** The events of a run, in this order. Progress, places and output may repeat. */
+/** The events of a run, in this order. Progress, queue positions and output may repeat. */
 export type RunEvent =
   | PullEvent
   | QueueEvent
@@ -58,9 +58,9 @@ export type RunEvent =
   | { readonly type: 'stdout'; readonly bytes: Uint8Array }
   | { readonly type: 'stderr'; readonly bytes: Uint8Array }
   | ({ readonly type: 'exit' } & ExitFacts)
-  /** Network requests that the code was refused, sent after its exit. */
+  /** Refused network requests, sent after the exit. */
   | { readonly type: 'egress-denied'; readonly denied: readonly Denial[] }
   | { readonly type: 'artifact'; readonly path: string; readonly bytes: Uint8Array }
-  /** Asked for and not brought back, with the reason. */
+  /** Requested but not returned, with the reason. */
   | { readonly type: 'artifact-missed'; readonly path: string; readonly reason: string }
   | ({ readonly type: 'end' } & RunTimings);

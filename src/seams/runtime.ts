@@ -9,8 +9,8 @@ export const runtimeNames = ['docker', 'oci', 'apple', 'bubblewrap', 'native'] a
 export type RuntimeName = (typeof runtimeNames)[number];
 
 /**
- * The guarantees of a runtime on this machine. A spec that asks for more is refused; the contract suite
- * reads the same table, so a promise that is declared is a promise that is tested.
+ * The guarantees of a runtime on this machine. A spec that asks for more is refused. The contract suite reads the
+ * same table, so every declared guarantee is tested.
  */
 export interface Capabilities {
   /** The host's files, processes and secrets are out of reach. */
@@ -19,12 +19,14 @@ export interface Capabilities {
     readonly memory: boolean;
     readonly cpus: boolean;
     readonly pids: boolean;
-    /** A disk limit for the workspace. Other writable places are in memory, or in the image's layer with `rootAccess`. */
+    /**
+     * A disk limit for the workspace. Other writable places are in memory, or in the image's layer with `rootAccess`.
+     */
     readonly disk: boolean;
   };
   /**
-   * Soft limits: the guest holds them by counting and killing, because this host has no control group for them. A
-   * sandbox may exceed them for a moment. Empty where the kernel holds all of `limits`.
+   * Soft limits: the guest enforces them by counting and killing, because this host has no control group for them. A
+   * sandbox may exceed them for a moment. Empty if the kernel enforces all of `limits`.
    */
   readonly softLimits: readonly SoftLimit[];
   readonly images: boolean;
@@ -41,7 +43,7 @@ export interface Capabilities {
 export interface Available {
   readonly available: true;
   readonly grade: Grade;
-  /** For people: "Docker Engine 20.10.24, runc". */
+  /** For display: "Docker Engine 20.10.24, runc". */
   readonly version: string;
   readonly capabilities: Capabilities;
 }
@@ -53,60 +55,60 @@ export interface Unavailable {
   readonly fix: string;
 }
 
-/** Facts about a sandbox, read from the runtime itself and not from a record. */
+/** Facts about a sandbox, read from the runtime itself, not from a record. */
 export interface SandboxFacts {
   readonly id: string;
   readonly owner: string | null;
-  /** `unknown` when what would know did not answer. */
+  /** `unknown` if the runtime did not answer. */
   readonly state: 'running' | 'paused' | 'stopped' | 'unknown';
   readonly grade: Grade;
   readonly createdAt: number;
 }
 
 export interface HostWorkspaces {
-  /** Of any sandbox, also one that is halted. What is in it was made by the sandbox: follow no link there. */
+  /** Of any sandbox, even a halted one. The sandbox made its content: follow no links there. */
   hold(id: string): Promise<HeldWorkspace>;
 }
 
 /** A workspace that stays in place until it is disposed of, even if its sandbox is removed. */
 export interface HeldWorkspace extends WorkspacePlace, AsyncDisposable {}
 
-/** A place that can open sandboxes. Holds no global state; importing one does nothing. */
+/** A place that can open sandboxes. Has no global state; importing one has no effect. */
 export interface Runtime {
   readonly name: RuntimeName;
-  /** Left out by a runtime whose images are not ours to fetch, or that has none. */
+  /** Missing in a runtime without images, or whose images Geode does not pull. */
   readonly images?: Images;
-  /** Left out where workspaces are not folders of this host. */
+  /** Missing where workspaces are not folders of this host. */
   readonly workspaces?: HostWorkspaces;
-  /** Never throws and never hangs: a deadline counts as a "no" with its reason. */
+  /** Never throws and never hangs: a deadline returns "unavailable" with its reason. */
   probe(options?: Cancel): Promise<Available | Unavailable>;
-  /** Ready when its guest has answered. On any failure nothing is left behind. */
+  /** Resolves when its guest has answered. A failure leaves nothing behind. */
   open(spec: SandboxSpec, options?: Cancel): Promise<Sandbox>;
   /**
-   * Takes over a sandbox that an earlier host made; `sandbox_gone` when it is not there any more. One that is
-   * paused stays so; one that its host was killed while holding still goes on.
+   * Adopts a sandbox of an earlier host. Throws `sandbox_gone` if it does not exist any more. A paused sandbox stays
+   * paused. A sandbox that was only held still when its host was killed runs on.
    */
   adopt(id: string, options?: Cancel): Promise<Sandbox>;
   /**
-   * Builds walls around the workspace of a sandbox that was halted, or that ended by itself. What they were
-   * made of before is asked for again, and refused if it cannot be had any more. On failure it stays halted.
+   * Builds walls around the workspace of a sandbox that was halted or that ended. Uses the same settings as before,
+   * and refuses if they are no longer available. After a failure it stays halted.
    */
   start(id: string, options?: Cancel): Promise<Sandbox>;
-  /** Ends the walls of a sandbox that nobody holds, and keeps the rest. Halted already: no error. */
+  /** Ends the walls of a sandbox that no host holds, and keeps the rest. No error if it is already halted. */
   halt(id: string, options?: Cancel): Promise<void>;
   /** Opens the output of a sandbox's processes for reading, also while it is halted; throws `sandbox_gone` if there is no such sandbox. */
   journals(id: string): Promise<Journals>;
-  /** Writes down whose a sandbox is from now on. In one step: a host killed half-way leaves the old or the new owner. */
+  /** Records a new owner. Atomic: a host killed half-way leaves the old or the new owner. */
   assign(id: string, owner: string): Promise<void>;
   /** All sandboxes on record in this installation. Reads only the records, so it never waits for a sandbox. */
   recorded(): Promise<readonly Pick<SandboxFacts, 'id' | 'owner' | 'createdAt'>[]>;
-  /** Every sandbox of this installation, also those that no host holds; or those with the ids that are there. */
+  /** Every sandbox of this installation, even without a host; or the existing ones among the given ids. */
   list(options?: { readonly ids?: readonly string[] } & Cancel): Promise<readonly SandboxFacts[]>;
   /**
-   * The ids of everything here that a sandbox of this installation left or still uses, also where its record
-   * is gone or was never written: folders, containers, volumes, control groups, processes.
+   * The ids of everything that sandboxes of this installation left or still use, even without a record: folders,
+   * containers, volumes, control groups, processes.
    */
   traces(options?: Cancel): Promise<readonly string[]>;
-  /** Removes a sandbox with every trace, running or not. Idempotent: unknown ids are no error. */
+  /** Removes a sandbox completely, running or not. Idempotent: unknown ids are no error. */
   remove(id: string, options?: Cancel): Promise<void>;
 }

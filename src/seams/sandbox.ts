@@ -9,8 +9,8 @@ import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName
 import type { ToolDoor } from './tools.ts';
 
 /**
- * How strong the walls are, weakest first: `none` (the host's own user), `os` (namespaces without a
- * daemon), `container` (a hardened container), `kernel` (a kernel of its own: gVisor, Kata, a VM).
+ * Strength of the walls, weakest first: `none` (the host's own user), `os` (namespaces without a daemon), `container`
+ * (a hardened container), `kernel` (a kernel of its own: gVisor, Kata, a VM).
  */
 export const grades = ['none', 'os', 'container', 'kernel'] as const;
 export type Grade = (typeof grades)[number];
@@ -31,15 +31,15 @@ export const networks = ['none', 'bridge'] as const;
 export type Network = (typeof networks)[number];
 
 /**
- * The settings of a sandbox. Every given field is enforced, or `open` refuses with
- * `cannot_enforce`; nothing is weakened. A field that is left out takes the runtime's default.
+ * The settings of a sandbox. Every given field is enforced, or `open` throws `cannot_enforce`; nothing is weakened. A
+ * missing field takes the runtime's default.
  */
 export interface SandboxSpec {
-  /** Chosen by the host when left out. */
+  /** Default: the host chooses it. */
   readonly id?: string;
   readonly owner?: string;
   readonly image?: string;
-  /** Base environment of every command: the whole of it, besides PATH, HOME, LANG and USER. */
+  /** Base environment of every command. Complete, except for PATH, HOME, LANG and USER. */
   readonly env?: Readonly<Record<string, string>>;
   readonly limits?: Limits;
   readonly mounts?: readonly Mount[];
@@ -52,70 +52,70 @@ export interface SandboxSpec {
   readonly leaseMs?: number | null;
 }
 
-/** The part of a sandbox that tools get: commands and files, without the lifecycle. */
+/** The part of a sandbox that tools get: commands and files, but not start and stop. */
 export interface Workspace {
   readonly id: string;
   /** Where commands start and relative paths begin. */
   readonly workdir: string;
-  /** Paths of these files cannot leave the workdir, whatever links are in the way. */
+  /** Paths of these files cannot leave the workdir, not even through links. */
   readonly files: Files;
-  /** Waits for the end. A cancel kills the whole tree and rejects with `cancelled`. */
+  /** Waits for the exit. A cancel kills the whole tree and rejects with `cancelled`. */
   exec(command: Command, options?: ExecOptions): Promise<ExecResult>;
-  /** Resolves when the program has started; `spawn_failed` when it cannot. */
+  /** Resolves when the program has started. Throws `spawn_failed` if it cannot start. */
   spawn(command: Command, options?: Cancel): Promise<Process>;
 }
 
-/** The part of a sandbox that its owner gets. `stop` ends every process and frees everything; it is idempotent. */
+/** The part of a sandbox that its owner gets. `stop` ends every process and frees everything. Idempotent. */
 export interface Sandbox extends Workspace, AsyncDisposable {
   readonly runtime: string;
   readonly grade: Grade;
   readonly limits: Limits;
-  /** Limits that the guest holds by counting, see `Capabilities.softLimits`. */
+  /** Limits that the guest enforces by counting, see `Capabilities.softLimits`. */
   readonly softLimits: readonly SoftLimit[];
-  /** The whole file system of the sandbox, as far as its user may go. */
+  /** The whole file system of the sandbox, within its user's permissions. */
   readonly rootFiles: Files;
-  /** A folder outside of the workdir whose files go with the sandbox. */
+  /** A folder outside the workdir whose files are deleted with the sandbox. */
   readonly scratch: string;
-  /** Environment of every command, the image's included, unless the command overrides it. */
+  /** Environment of every command, including the image's, unless the command overrides it. */
   readonly env: Readonly<Record<string, string>>;
   /**
-   * Starts a program before its command is known. It has to write a NUL byte to stdout and then to wait for the
-   * command's `opening` on stdin; this resolves when it waits, and rejects with `spawn_failed` when it does not. The
-   * next command takes it or ends it, so that there is never more than one. Left out of sandboxes that several share.
+   * Starts a program before its command is known. The program writes a NUL byte to stdout, then waits for the
+   * command's `opening` on stdin. Resolves when it waits; throws `spawn_failed` if it does not. The next command uses
+   * it or ends it, so there is at most one. Missing in shared sandboxes.
    */
   prepare?(command: Command, options?: Cancel): Promise<void>;
   processes(options?: Cancel): Promise<ProcessList>;
   /** Joins a process from a journal offset (default 0: all of it). */
   attach(processId: string, options?: { readonly from?: number } & Cancel): Promise<Process>;
   signal(processId: string, name: SignalName, options?: { readonly tree?: boolean } & Cancel): Promise<void>;
-  /** A connection to a port on the sandbox's own loopback, paused: iterate it, pipe it, or `resume()` it. */
+  /** A connection to a port on the sandbox's own loopback, paused: iterate it, pipe it, or call `resume()`. */
   tunnel(port: number, options?: Cancel): Promise<Duplex>;
   metrics(options?: Cancel): Promise<Metrics>;
-  /** The smallest question there is: resolves when the guest has answered. */
+  /** The smallest request: resolves when the guest has answered. */
   ping(options?: Cancel): Promise<void>;
-  /** Left out where the runtime cannot freeze a sandbox. */
+  /** Missing where the runtime cannot freeze a sandbox. */
   readonly freezer?: Freezer;
-  /** The way out that a policy opens. Left out of sandboxes that several share: their owner holds it. */
+  /** The way out that a policy opens. Missing in shared sandboxes: their owner holds it. */
   readonly hatch?: Hatch;
-  /** Where programs in it find the host's tools. Left out of sandboxes that several share. */
+  /** Where programs in it find the host's tools. Missing in shared sandboxes. */
   readonly tools?: ToolDoor;
-  /** The output of its processes, also after they and their host have ended. */
+  /** The output of its processes, even after they and their host have ended. */
   readonly journals: Journals;
   readonly activity: Activity;
-  /** Why it has ended, if it has: asked of the runtime whenever the link is lost. */
+  /** Why it has ended; undefined if it has not. The runtime is asked whenever the link is lost. */
   readonly end: GeodeError | undefined;
-  /** Lets go without stopping: the sandbox lives on for its lease and can be adopted. */
+  /** Detaches without stopping: the sandbox lives for its lease and can be adopted. */
   release(): Promise<void>;
-  /** Ends every process and the walls, and keeps the workspace and the journals for `Runtime.start`. Idempotent. */
+  /** Ends every process and the walls; keeps the workspace and the journals for `Runtime.start`. Idempotent. */
   halt(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** Activity on the link, as this host sees it. Reading metrics or the list of processes does not count. */
 export interface Activity {
-  /** Calls, followed processes, tunnels and streams that are open now. */
+  /** Open calls, followed processes, tunnels and streams. */
   readonly open: number;
-  /** When the last of them ended, in ms since 1970; when the host took the sandbox, if none did. */
+  /** When the last of them ended, in ms since 1970; if there were none, when the host took the sandbox. */
   readonly endedAt: number;
 }
 
@@ -128,11 +128,11 @@ export interface Freezer {
   readonly paused: boolean;
   /** Idempotent. */
   pause(options?: Cancel): Promise<void>;
-  /** Ready when its guest has answered. Idempotent. */
+  /** Resolves when its guest has answered. Idempotent. */
   resume(options?: Cancel): Promise<void>;
   /**
-   * Holds everything still until the result is disposed of: calls are not refused, they wait. Each waits no longer
-   * than its own deadline, so that a long hold may end some with `timed_out`; the link outlasts it.
+   * Freezes without marking it paused, until the result is disposed of. Calls wait instead of being refused. Each
+   * waits no longer than its own deadline, so a long freeze may end some with `timed_out`; the link survives.
    */
   hold(options?: Cancel): Promise<AsyncDisposable>;
 }
@@ -142,7 +142,7 @@ export interface Metrics {
   readonly cpuMs: number;
   /** Tasks, threads included: what `limits.pids` counts. */
   readonly pids: number;
-  /** Besides the guest. */
+  /** The guest not included. */
   readonly processes: number;
   readonly guestRssBytes: number;
   readonly uptimeMs: number;

@@ -1,16 +1,22 @@
-/** How commands are judged. Defence in depth: the sandbox is the boundary, this catches what should not be tried. */
+/**
+ * How commands are checked before they run. Defence in depth: the sandbox is the boundary; this catches commands that
+ * should not be tried.
+ */
 export interface ShellPolicy {
-  /** `standard` refuses what the rules know; `strict` also any program off the list; `permissive` nothing. */
+  /**
+   * `standard` refuses commands that the rules match; `strict` also every program that is not listed; `permissive`
+   * refuses nothing.
+   */
   readonly mode: 'standard' | 'strict' | 'permissive';
-  /** Programs that `strict` lets run, by name. */
+  /** Programs that `strict` allows, by name. */
   readonly programs: readonly string[];
-  /** The folder that commands start in. Default `/workspace`. */
+  /** The folder in which commands start. Default `/workspace`. */
   readonly workspace?: string;
-  /** The home folder of the user that commands run as. Default `/root`. */
+  /** The home folder of the commands' user. Default `/root`. */
   readonly home?: string;
 }
 
-/** No network tools, nothing that raises privileges; shells only with scripts that the command spells out. */
+/** No network tools and no tools that raise privileges; shells only with a script written in the command. */
 export const defaultStrictPrograms: readonly string[] = (
   'awk base64 basename bash cargo cat chmod cksum clear cmake cmp column comm cp csplit cut date df diff dirname du env expand ' +
   'expr file find fmt fold g++ gawk gcc git go gofmt grep egrep fgrep gunzip gzip head hostname id install jq join less ln ls make ' +
@@ -21,7 +27,7 @@ export const defaultStrictPrograms: readonly string[] = (
 
 export const defaultShellPolicy: ShellPolicy = { mode: 'standard', programs: defaultStrictPrograms };
 
-/** One sentence for status: what the policy does, loud where it does nothing. */
+/** One sentence for status screens: what the policy does. Warns clearly if it does nothing. */
 export function describePolicy(policy: ShellPolicy): string {
   switch (policy.mode) {
     case 'standard':

@@ -4,7 +4,7 @@ import type { FileType } from './files.ts';
 /** A workspace that is a folder of this host. */
 export interface WorkspacePlace {
   readonly workspace: string;
-  /** Where its snapshots are, out of the sandbox's sight and best on the same disk; made when it is needed. */
+  /** Where its snapshots are stored: invisible to the sandbox, best on the same disk. Created when needed. */
   readonly folder: string;
   /** The workspace program for this host's architecture. */
   readonly program: string;
@@ -12,7 +12,7 @@ export interface WorkspacePlace {
   readonly owner: { readonly uid: number; readonly gid: number };
 }
 
-/** Kept until it is removed, or an undo point, which goes with the next commands. */
+/** Kept until it is removed. Undo points are removed at the next commands. */
 export type SnapshotKind = 'kept' | 'undo';
 
 export interface Snapshot {
@@ -23,11 +23,11 @@ export interface Snapshot {
   readonly files: number;
   readonly folders: number;
   readonly links: number;
-  /** Of its files, as they count in the workspace. */
+  /** Total size of its files in the workspace. */
   readonly bytes: number;
   /** Bytes added on disk; the rest is shared with earlier snapshots. */
   readonly addedBytes: number;
-  /** Entries that are known but not kept: sockets, pipes, devices; what the host's user may not read. */
+  /** Entries listed but not stored: sockets, pipes, devices, and files that the host's user may not read. */
   readonly leftOut: { readonly special: number; readonly unreadable: number };
 }
 
@@ -44,7 +44,7 @@ export interface Restored {
   readonly removed: number;
   /** Owner, mode or time alone. */
   readonly changed: number;
-  /** In the snapshot by name only, and gone: nothing can bring them back. */
+  /** Listed in the snapshot but missing: these cannot be restored. */
   readonly left: number;
 }
 
@@ -56,7 +56,7 @@ export interface EntryFacts {
   readonly mode: number;
 }
 
-/** `mode` is a change of mode or owner alone; a new time alone is no change. */
+/** `mode`: only the mode or owner changed. A new time alone is no change. */
 export interface Change {
   readonly path: string;
   /** The bytes of a path that is not UTF-8. */
@@ -68,16 +68,16 @@ export interface Change {
 
 export interface Freezing {
   /**
-   * Holds still every process of the sandbox until the result is disposed of. Changed files are copied before
-   * that, so that it lasts for a second look only.
+   * Freezes every process of the sandbox until the result is disposed of. Changed files are copied before, so the
+   * freeze only lasts for a second look.
    */
   readonly freeze?: (() => Promise<AsyncDisposable>) | undefined;
 }
 
 export interface TakeOptions extends Freezing, Cancel {
   /**
-   * 1 to 64 of letters, digits, `.`, `_`, `-`; not a number, not `undo`. Without one the snapshot gets a
-   * number, and the oldest numbered one goes when there are too many.
+   * 1 to 64 of letters, digits, `.`, `_`, `-`; not a number, not `undo`. A snapshot without a name gets a number;
+   * above the limit the oldest numbered one is removed.
    */
   readonly name?: string | undefined;
 }
@@ -92,8 +92,8 @@ export interface TakeOptions extends Freezing, Cancel {
  */
 export interface Snapshots {
   /**
-   * Saves the current workspace, all or nothing. `snapshot_exists` for a name that is taken,
-   * `snapshot_limit` when all that may be kept have names, `disk_full` when there is no space.
+   * Saves the current workspace, all or nothing. Throws `snapshot_exists` for a name that is taken, `snapshot_limit`
+   * when named snapshots fill the limit, `disk_full` when there is no space.
    */
   take(options?: TakeOptions): Promise<Snapshot>;
   list(options?: Cancel): Promise<SnapshotList>;
@@ -103,24 +103,23 @@ export interface Snapshots {
    */
   restore(name: string, options?: Freezing & Cancel): Promise<Restored>;
   /**
-   * Yields the differences between a snapshot and a later one, or the current workspace. Folder by folder in the
-   * order of names, a folder before its content. `undo` stands for the last undo point, `undo:NAME` for
-   * the one that `mark` gave that name.
+   * Yields the differences between a snapshot and a later one, or the current workspace, in order of names, a folder
+   * before its content. `undo` is the last undo point, `undo:NAME` the one that `mark` named so.
    */
   diff(from: string, options?: { readonly to?: string | undefined } & Cancel): AsyncIterable<Change>;
   /**
-   * The change of one file, named by its path or by a change of `diff`, as a unified diff for people; empty when it is the same. A file that is missing on
-   * one side counts as empty. `too_large` above 1 MiB, `not_a_file` for what is not text.
+   * The change of one file as a unified diff, for a path or a change of `diff`; empty if nothing changed. A file
+   * missing on one side counts as empty. Throws `too_large` above 1 MiB, `not_a_file` for binary content.
    */
   textDiff(
     file: string | Pick<Change, 'path' | 'pathBase64'>,
     from: string,
     options?: { readonly to?: string | undefined } & Cancel,
   ): Promise<string>;
-  /** True when there was one. What only it kept is freed. */
+  /** Returns true if it existed. Frees the space that only this snapshot used. */
   remove(name: string, options?: Cancel): Promise<boolean>;
-  /** Takes an undo point: to be called before a command whose file changes may be undone. */
+  /** Takes an undo point. Call it before a command whose file changes may be undone. */
   mark(options?: Freezing & Cancel): Promise<Snapshot>;
-  /** Restores the last undo point and drops it, so that the next undo goes one further back. */
+  /** Restores the last undo point and drops it; the next undo goes one step further back. */
   undo(options?: Freezing & Cancel): Promise<Restored>;
 }

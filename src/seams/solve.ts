@@ -1,10 +1,11 @@
 /**
- * Solving by trying: code is written by a model, run in a sandbox, checked, reflected on and tried again.
+ * Solving by trying: a model writes code, Geode runs it in a sandbox, checks it, reflects on the error and tries
+ * again.
  *
- * A solve is a stream of events that ends with exactly one `result`. A problem that stays unsolved is a result with
- * its evidence, never an error; only what keeps the solve from going on at all is one (`no_provider`,
- * `invalid_input`, a provider that is down). Every attempt is kept, so that a solve whose host was killed can be
- * resumed without paying for an answer twice.
+ * A solve is a stream of events that ends with exactly one `result`. An unsolved problem is a result with its
+ * evidence, not an error. Errors are only for a solve that cannot continue (`no_provider`, `invalid_input`, a
+ * provider that is down). Every attempt is stored, so a solve whose host was killed can be resumed without paying for
+ * an answer twice.
  */
 import type { Cancel } from '../base/cancel.ts';
 import type { TokenUsage } from '../base/prices.ts';
@@ -19,41 +20,47 @@ export interface SolveRequest {
   readonly tests?: string | undefined;
   /** The output that the solution must print; white space at the ends of lines and of the text is ignored. */
   readonly expect?: string | undefined;
-  /** Lets a model look at a result that nothing else has checked. It never overrules a failed check. */
+  /** A model reviews a result that had no other check. It never overrules a failed check. */
   readonly judge?: boolean | undefined;
-  /** Text by path, beside the code. */
+  /** Text by path, next to the code. */
   readonly files?: Readonly<Record<string, string>> | undefined;
-  /** 1 to 10; 3 by default. */
+  /** 1 to 10. Default 3. */
   readonly attempts?: number | undefined;
-  /** US dollars for this problem; null: no limit of its own. */
+  /** Limit in US dollars for this problem; null: no limit of its own. */
   readonly budget?: number | null | undefined;
   /** `SERVICE/MODEL` instead of the configured one. */
   readonly model?: string | undefined;
-  /** Where packages may be installed from; absent: the standard library alone. The solution itself runs sealed. */
+  /**
+   * Where packages may be installed from; missing: only the standard library. The solution itself runs without
+   * network.
+   */
   readonly egress?: EgressSpec | undefined;
-  /** No limit of its runs is above these. */
+  /** Upper bounds for the limits of its runs. */
   readonly most?: Limits | undefined;
 }
 
-/** The check that decided: given tests, given output, checks that the model wrote before it saw a result, a judge, or only the exit code. */
+/**
+ * The check that decided: the given tests, the given output, checks that the model wrote before it saw a result, a
+ * judge, or only the exit code.
+ */
 type Verification = 'tests' | 'expected-output' | 'own-checks' | 'judge' | 'exit-code';
 
 export interface Verdict {
-  /** `unverified`: it ran to its end, and nothing else was checked. */
+  /** `unverified`: it ran to the end without any other check. */
   readonly label: 'verified' | 'unverified' | 'failed';
   readonly by: Verification;
-  /** For a person: what was checked and how it ended. */
+  /** For display: what was checked and the outcome. */
   readonly reason: string;
 }
 
 interface Reflection {
   readonly analysis: string;
   readonly cause: string;
-  /** The change for the next attempt. */
+  /** What the next attempt changes. */
   readonly change: string;
 }
 
-/** How the code of an attempt ran; output is cut to its ends. */
+/** How the code of an attempt ran; output is shortened in the middle. */
 export interface AttemptRun {
   readonly outcome: string;
   readonly exitCode: number | null;
@@ -94,7 +101,7 @@ export interface Attempt {
   readonly endedAt: Date | null;
 }
 
-/** `needs-person`: the model asks for something that only a person has, or tries the same thing in vain. */
+/** `needs-person`: the model asks for something that only a person has, or repeats an attempt without success. */
 export const solveOutcomes = [
   'solved',
   'unverified',
@@ -108,7 +115,7 @@ export type SolveOutcome = (typeof solveOutcomes)[number];
 export interface SolveResult {
   readonly id: string;
   readonly outcome: SolveOutcome;
-  /** For a person: why it ended so. */
+  /** For display: why it ended this way. */
   readonly reason: string;
   readonly code: string | null;
   readonly language: string | null;
@@ -117,7 +124,7 @@ export interface SolveResult {
   readonly attempts: number;
   readonly usage: TokenUsage;
   readonly cost: number;
-  /** The crystal that was kept or that answered. */
+  /** The crystal that was stored or that answered. */
   readonly crystal: string | null;
 }
 
@@ -143,12 +150,12 @@ export type SolveEvent =
   | { readonly type: 'crystal'; readonly key: string; readonly change: 'created' | 'confirmed' | 'doubted' }
   | ({ readonly type: 'result' } & SolveResult);
 
-/** A solve as the ledger has it. */
+/** A solve as stored in the ledger. */
 export interface KeptSolve {
   readonly id: string;
   readonly problem: string;
   readonly createdAt: Date;
-  /** `interrupted`: its host ended in the midst of it; it can be resumed. */
+  /** `interrupted`: its host ended during the solve; it can be resumed. */
   readonly state: 'running' | 'interrupted' | 'done';
   readonly result: SolveResult | null;
   readonly attempts: readonly Attempt[];
@@ -158,7 +165,7 @@ export interface KeptSolve {
 export interface Solves {
   /** Leaving the loop cancels the solve. */
   solve(request: SolveRequest, options?: Cancel): AsyncGenerator<SolveEvent>;
-  /** Goes on with one that was interrupted. Throws `solve_not_found`, or `invalid_input` when it is done or runs. */
+  /** Continues an interrupted solve. Throws `solve_not_found`, or `invalid_input` if it has ended or is running. */
   resume(id: string, options?: Cancel): AsyncGenerator<SolveEvent>;
   /** Newest first, without attempts. */
   list(limit?: number): readonly KeptSolve[];
@@ -166,7 +173,7 @@ export interface Solves {
   get(id: string): KeptSolve;
 }
 
-/** From 0 to 1; one half when nothing is known. */
+/** From 0 to 1; 0.5 if nothing is known. */
 export function trustOf({
   successes,
   failures,

@@ -5,21 +5,24 @@ import type { Sandbox } from './sandbox.ts';
 
 /** Where programs in a sandbox find the host's tools. All paths are in the sandbox. */
 export interface ToolPlace {
-  /** A Unix socket that speaks the Model Context Protocol, one JSON message a line. */
+  /** A Unix socket for the Model Context Protocol, one JSON message per line. */
   readonly socket: string;
-  /** Holds `geode-mcp`, which joins stdin and stdout to the socket; commands have it in their PATH. */
+  /** Folder of `geode-mcp`, which connects stdin and stdout to the socket; it is in the PATH of commands. */
   readonly folder: string;
-  /** The guest program. `<guest> mcp <socket>` is the same as `geode-mcp`, in a place that nobody inside can write to. */
+  /**
+   * The guest program. `<guest> mcp <socket>` equals `geode-mcp`, from a place where nobody inside the sandbox can
+   * write.
+   */
   readonly guest: string;
 }
 
 /** The socket through which programs in a sandbox use the host's tools. Only the sandbox's own user can connect to it. */
 export interface ToolDoor {
-  /** Idempotent: the same place every time, also for the next host. The socket stays when the host goes. */
+  /** Idempotent: always the same place, also for the next host. The socket stays when the host ends. */
   open(options?: Cancel): Promise<ToolPlace>;
-  /** Closed already: no error. Connections that were picked up go on. */
+  /** No error if it is already closed. Accepted connections continue. */
   close(options?: Cancel): Promise<void>;
-  /** Hands over every connection. One caller at a time; the result ends it. The streams are the caller's to end. */
+  /** Yields every connection. One caller at a time; the result ends it. The caller ends the streams. */
   serve(onConnection: (stream: Duplex) => void): Disposable;
 }
 
@@ -30,8 +33,8 @@ export interface ToolOwner {
 }
 
 /**
- * Tools of the host, offered to the programs in the sandbox of one user and chat. There is one session for each such
- * sandbox. It stays until it is closed or its sandbox is removed: it outlives hosts, and stops of the sandbox.
+ * The host's tools for programs in the sandbox of one user and chat. Each such sandbox has one session. A session
+ * survives hosts and stops of the sandbox, until it is closed or its sandbox is removed.
  */
 export interface ToolSession extends ToolOwner {
   readonly id: string;
@@ -41,32 +44,32 @@ export interface ToolSession extends ToolOwner {
   readonly createdAt: number;
 }
 
-/** The sandbox that a call comes from. Code that the host runs for the call reaches and uses no more than it may. */
+/** The sandbox that a call comes from. Code that the host runs for the call has the same network access and limits. */
 export interface ToolReach extends ToolOwner {
   readonly sandboxId: string;
   readonly limits: Limits;
-  /** With so many schedules in its chat it adds none. */
+  /** Refuses new schedules if the chat has this many. */
   readonly mostSchedules: number;
-  /** Which memory it writes; `user`: a person allowed it for this call. */
+  /** The memory that it writes to; `user`: a person allowed it for this call. */
   readonly memory: 'chat' | 'user';
 }
 
-/** A session in a sandbox that runs. */
+/** A session in a running sandbox. */
 export interface ServedToolSession extends ToolSession {
   readonly place: ToolPlace;
-  /** As it stands in the `mcpServers` of an MCP client inside: nobody inside can change the program. */
+  /** The entry for `mcpServers` of an MCP client inside the sandbox. Nobody inside can change the program. */
   readonly server: { readonly command: string; readonly args: readonly string[] };
 }
 
 export interface ToolSessionOptions extends Cancel {
-  /** Names of tools; the config's `mcp.tools` by default. Unknown ones are `invalid_input`. */
+  /** Names of tools. Default: the config's `mcp.tools`. Unknown names throw `invalid_input`. */
   readonly tools?: readonly string[] | undefined;
 }
 
-/** A sandbox of a user and a chat that runs. */
+/** A running sandbox of a user and a chat. */
 type ToolSandbox = AttachedSandbox & ToolOwner;
 
-/** One call of a tool, in the audit. Arguments are cut and without secrets; answers are not kept. */
+/** One call of a tool, in the audit. Arguments are shortened and free of secrets; answers are not stored. */
 export interface ToolCallRecord extends ToolOwner {
   readonly at: number;
   readonly sandboxId: string;
@@ -78,18 +81,18 @@ export interface ToolCallRecord extends ToolOwner {
   readonly durationMs: number;
 }
 
-/** A server of the config's `mcp.servers`, whose tools are offered on as `NAME__TOOL`. */
+/** A server of the config's `mcp.servers`. Its tools are offered as `NAME__TOOL`. */
 export interface ToolServerStatus {
   readonly name: string;
-  /** `idle`: nobody has needed it yet. `failed`: it is tried again when somebody needs it, after a pause. */
+  /** `idle`: not needed yet. `failed`: tried again at the next need, after a pause. */
   readonly state: 'idle' | 'starting' | 'running' | 'failed';
   /** The tools that it offered at its last start. */
   readonly tools: readonly string[];
-  /** Why it does not run, in its own words where it had any; null otherwise. */
+  /** Why it does not run, in the server's own words if it had any; null if it runs. */
   readonly reason: string | null;
 }
 
-/** The tools of a session in the hands of an agent that works on the host. The agent calls as a program inside would. */
+/** The tools of a session, for an agent that works on the host. The agent calls them like a program inside. */
 export interface ToolConnection extends AsyncDisposable {
   readonly tools: readonly {
     readonly name: string;
@@ -106,9 +109,9 @@ export interface ToolConnection extends AsyncDisposable {
 }
 
 export interface ToolSessions extends SandboxTools, AsyncDisposable {
-  /** Makes the session of a sandbox, or gives the one that is there; with `tools`, it has exactly these from now on. */
+  /** Creates the session of a sandbox, or returns the existing one; `tools` replaces its list of tools. */
   open(sandbox: ToolSandbox, options?: ToolSessionOptions): Promise<ServedToolSession>;
-  /** Ends the one that is there, with its connections, and makes another. */
+  /** Ends the existing session with its connections, and creates another. */
   replace(sandbox: ToolSandbox, options?: ToolSessionOptions): Promise<ServedToolSession>;
   /** Undefined if there is no session. */
   get(user: string, chat: string): ToolSession | undefined;
@@ -116,32 +119,32 @@ export interface ToolSessions extends SandboxTools, AsyncDisposable {
   list(user: string): readonly ToolSession[];
   /** Closes its connections and removes the socket. Returns false if there was no session. */
   close(user: string, chat: string, options?: Cancel): Promise<boolean>;
-  /** Closes the sessions of one user, or of all. Returns how many there were. */
+  /** Closes the sessions of one user, or of all users. Returns how many there were. */
   closeAll(user?: string, options?: Cancel): Promise<number>;
   /** Newest first; 100 by default. */
   calls(
     user: string,
     options?: { readonly chat?: string; readonly limit?: number },
   ): readonly ToolCallRecord[];
-  /** Opens the session of a sandbox, or takes the one that is there, and connects to it from the host. */
+  /** Opens the session of a sandbox, or takes the existing one, and connects to it from the host. */
   connect(sandbox: ToolSandbox, options?: Cancel): Promise<ToolConnection>;
-  /** The servers of the operator. */
+  /** The operator's servers. */
   servers(): readonly ToolServerStatus[];
-  /** The names of all tools that a session can have; of a server that was never started, `NAME__*`. */
+  /** The names of all possible tools; `NAME__*` for a server that was never started. */
   readonly available: readonly string[];
-  /** Tools of a session that names none: the config's `mcp.tools`. */
+  /** Tools of a session without its own list: the config's `mcp.tools`. */
   readonly initial: readonly string[];
 }
 
 /** The tool sessions as the persistent sandboxes see them. */
 export interface SandboxTools {
-  /** A sandbox has come into this host's hands: its session, if it has one, is served from now on. Idempotent. */
+  /** Serves the session of a sandbox that this host took over, if it has one. Idempotent. */
   attach(sandbox: AttachedSandbox, owner: ToolOwner, options?: Cancel): Promise<void>;
-  /** Environment variables with which its commands find the tools; empty without a session. */
+  /** Environment variables that show commands where the tools are; empty without a session. */
   env(sandboxId: string): Readonly<Record<string, string>>;
-  /** It has another chat's name now. */
+  /** The sandbox now has another chat's name. */
   rename(sandboxId: string, chat: string): void;
-  /** Forgets a sandbox that was removed. Idempotent: unknown ids are no error. */
+  /** Deletes the session of a removed sandbox. Idempotent: unknown ids are no error. */
   forget(sandboxId: string): void;
 }
 

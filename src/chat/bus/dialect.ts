@@ -1,14 +1,14 @@
 import type { Fragment, Work } from './statements.ts';
 
-/** Where the databases of the bus differ. */
+/** Differences between the databases of the bus. */
 export interface Dialect {
-  /** A place behind all messages. */
+  /** The position behind all messages. */
   readonly nextPosition: Fragment;
-  /** A number greater than that of any claim before. */
+  /** A number above that of every earlier claim. */
   readonly nextEpoch: Fragment;
-  /** Ends a query whose row no other transaction may change before this one ends. */
+  /** End of a query whose row no other transaction may change until this one ends. */
   readonly forUpdate: Fragment;
-  /** Follows a table's name where the planner would choose another index. */
+  /** Added after a table's name where the planner would choose another index. */
   index(name: string): Fragment;
   /** A query of one column, `value`. */
   list(values: readonly string[]): Fragment;
@@ -16,13 +16,13 @@ export interface Dialect {
   readonly hosts: Hosts;
 }
 
-/** The hosts that share the tables: lanes of one home are worked on by one of them. */
+/** Hosts that share the tables. Each home's lanes are processed by one of them. */
 interface Hosts {
-  /** This host is alive. */
+  /** Records that this host is alive. */
   renew(now: number): Work<void>;
-  /** Whether `head.home` is free for this host. */
+  /** SQL condition: `head.home` is free for this host. */
   isFree(now: number): Fragment;
   take(home: string): Work<void>;
-  /** This host is the only one. */
+  /** For a single host. */
   forgetOthers(): Work<void>;
 }

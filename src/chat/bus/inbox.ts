@@ -5,8 +5,9 @@ import { messageOf } from './rows.ts';
 import { all, type Fragment, get, run, sql, type Work } from './statements.ts';
 
 /**
- * The inbox's statements, each for a transaction that its caller has begun. SQLite takes an index of some rows only
- * where a statement repeats the words that chose them, so that no cost grows with what was answered before.
+ * The SQL statements of the inbox, each for a transaction that its caller has started. SQLite uses a partial index
+ * only if a statement repeats the index's condition. With these indexes no cost grows with the number of answered
+ * messages.
  */
 const open = sql`state IN ('waiting', 'running', 'delayed')`;
 const inLane = sql`state IN ('waiting', 'running')`;
@@ -30,7 +31,7 @@ export function* storeMessage(
   return { id, isNew: true };
 }
 
-/** For one host at a time: no other claims what this one sees waiting. */
+/** For one host at a time: no other host claims the messages that this one reads. */
 export function* claimNext(
   { nextEpoch, nextPosition, index, list, hosts }: Dialect,
   { kinds, leaseMs, mostPerUser = Number.MAX_SAFE_INTEGER, lanes = [''] }: ClaimOptions,
@@ -69,7 +70,7 @@ function* giveBackExpired(now: number): Work<void> {
     WHERE ${open} AND state = 'running' AND lease_until <= ${now}`;
 }
 
-/** Delayed messages join their lanes in the order in which they are due. */
+/** Delayed messages join their lanes in the order of their due times. */
 function* joinDelayed(nextPosition: Fragment, now: number): Work<void> {
   const due = yield* all`SELECT id FROM bus_inbox
     WHERE ${open} AND state = 'delayed' AND due <= ${now} ORDER BY due, id`;
@@ -77,7 +78,7 @@ function* joinDelayed(nextPosition: Fragment, now: number): Work<void> {
     yield* run`UPDATE bus_inbox SET state = 'waiting', position = ${nextPosition} WHERE id = ${Number(id)}`;
 }
 
-/** `lease_lost` when another claim or an end came first. */
+/** Throws `lease_lost` if another claim or an end came first. */
 function* ofClaim({ message, epoch }: Claim, change: Fragment): Work<void> {
   const changes = yield* run`UPDATE bus_inbox SET ${change}
     WHERE id = ${message.id} AND epoch = ${epoch} AND state = 'running'`;
@@ -99,7 +100,7 @@ export const giveBack = (claim: Claim, { due, reason, isNoTry = false }: Retry) 
     sql`state = 'waiting', due = ${due}, reason = ${reason}, tries = tries - ${isNoTry ? 1 : 0}`,
   );
 
-/** False when the message was claimed or has ended, or is not known. */
+/** Returns false if the message was claimed, has ended, or is unknown. */
 export function* amendMessage(
   { forUpdate }: Dialect,
   key: string,
@@ -125,11 +126,11 @@ export function* reopenMessage(
   return changes > 0;
 }
 
-/** Gives how many messages it stopped. */
+/** Returns how many messages it stopped. */
 export const dropWaiting = (lane: string) =>
   run`UPDATE bus_inbox SET state = 'stopped' WHERE lane = ${lane} AND state IN ('waiting', 'delayed')`;
 
-/** Gives back what an earlier host left at work. */
+/** Returns messages in progress of an earlier host to their lanes. */
 export const giveBackAll = (reason: string) =>
   run`UPDATE bus_inbox SET state = 'waiting', reason = ${reason} WHERE ${open} AND state = 'running'`;
 

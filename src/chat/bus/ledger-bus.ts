@@ -4,7 +4,7 @@ import type { Dialect } from './dialect.ts';
 import { SqlBus } from './sql-bus.ts';
 import { type Answer, type Statement, sql, type Work } from './statements.ts';
 
-/** The bus in a ledger that was opened as `durable`, with the bus's chapter. */
+/** The bus in a ledger opened as `durable`, with the bus's tables. */
 export class LedgerBus extends SqlBus {
   constructor(ledger: Ledger, now: () => number = Date.now) {
     const write = async <T>(work: (now: number) => Work<T>) =>
@@ -24,7 +24,7 @@ const sqlite: Dialect = {
   forUpdate: sql``,
   index: (name) => ({ parts: [`INDEXED BY ${name}`], values: [] }),
   list: (values) => sql`SELECT value FROM json_each(${JSON.stringify(values)})`,
-  // Keys are looked up in their index.
+  // Keys are looked up by index.
   keyBegins: (start) => sql`key >= ${start} AND key < ${`${start}\u{10ffff}`}`,
   hosts: {
     *renew() {},

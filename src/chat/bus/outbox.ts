@@ -5,13 +5,14 @@ import { claimedReply, replyOf } from './rows.ts';
 import { all, type Fragment, get, run, sql, type Work } from './statements.ts';
 
 /**
- * The outbox's statements, each for a transaction that its caller has begun. SQLite takes an index of some rows only
- * where a statement repeats the words that chose them, so that no cost grows with what was sent before.
+ * The SQL statements of the outbox, each for a transaction that its caller has started. SQLite uses a partial index
+ * only if a statement repeats the index's condition. With these indexes no cost grows with the number of sent
+ * replies.
  */
 const unsent = sql`state IN ('waiting', 'sending')`;
 const undelivered = sql`state IN ('unknown', 'failed')`;
 
-/** False for a key that is known. */
+/** Returns false for a known key. */
 export function* storeReply(reply: NewReply, now: number): Work<boolean> {
   const { channel, lane, key, body, isRepeatable = false } = reply;
   const row = yield* get`INSERT INTO bus_outbox (channel, lane, key, body, state, due, at, repeatable)
@@ -22,7 +23,7 @@ export function* storeReply(reply: NewReply, now: number): Work<boolean> {
   return true;
 }
 
-/** For one host at a time, as the claim of a message is. */
+/** For one host at a time, like the claim of a message. */
 export function* claimNextReply(
   channel: string,
   { leaseMs, repeatMs }: { readonly leaseMs: number; readonly repeatMs: number },
@@ -44,7 +45,7 @@ export function* claimNextReply(
   return { reply: claimedReply(row, head.doubt_since), epoch: Number(row?.epoch) };
 }
 
-/** Replies whose sending was cut off wait again where that does no harm. Gives how many there were. */
+/** Queues interrupted replies again where a repeat is safe. Returns how many there were. */
 function endCutOff(which: Fragment, reason: string, now: number): Work<number> {
   return run`UPDATE bus_outbox
     SET state = CASE WHEN repeatable = 1 OR doubt_since + repeat_ms > ${now} THEN 'waiting' ELSE 'unknown' END,
@@ -52,7 +53,7 @@ function endCutOff(which: Fragment, reason: string, now: number): Work<number> {
     WHERE ${unsent} AND state = 'sending' AND ${which}`;
 }
 
-/** Ends what an earlier host was sending. */
+/** Ends the sends of an earlier host. */
 export const endAllCutOff = (reason: string, now: number) => endCutOff(sql`1 = 1`, reason, now);
 
 export function recordDelivery(claim: ReplyClaim, delivery: Delivery): Work<void> {
@@ -92,7 +93,7 @@ export function* hurryReplies(channel: string, lane: string, now: number): Work<
       AND due > ${now + longPauseMs}`;
 }
 
-/** False when no reply that was sent goes by that id. */
+/** Returns false if no sent reply has that id. */
 export function* takeBackReply(
   { channel, platformId }: { readonly channel: string; readonly platformId: string },
   { due, reason }: { readonly due: number; readonly reason: string },
@@ -103,7 +104,7 @@ export function* takeBackReply(
   return changes > 0;
 }
 
-/** False for any state that is not final. */
+/** Returns false if the state is not final. */
 export function* sendAgain(id: number, now: number): Work<boolean> {
   const changes = yield* run`UPDATE bus_outbox
     SET state = 'waiting', due = ${now}, at = ${now}, reported = 0, doubt_since = NULL
@@ -117,7 +118,7 @@ export function* unreportedReplies(channel: string, limit: number): Work<readonl
   return rows.map(replyOf);
 }
 
-/** False when it was settled before. */
+/** Returns false if that was decided before. */
 export function* markReported(id: number): Work<boolean> {
   const changes = yield* run`UPDATE bus_outbox SET reported = 1
     WHERE id = ${id} AND ${undelivered} AND reported = 0`;

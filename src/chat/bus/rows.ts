@@ -47,7 +47,7 @@ export function replyOf(row: unknown): BusReply {
   return replyRow.parse(row);
 }
 
-/** As it was before the claim: the claim itself is a try that may arrive. */
+/** The state before the claim: this send may arrive itself. */
 export function claimedReply(
   row: Readonly<Record<string, unknown>> | undefined,
   doubtBefore: unknown,

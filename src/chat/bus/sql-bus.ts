@@ -18,13 +18,13 @@ import * as outbox from './outbox.ts';
 import { messageOf } from './rows.ts';
 import { all, get, type Row, type Work } from './statements.ts';
 
-/** The database of a bus, with the bus's tables. */
+/** The database of a bus, with its tables. */
 export interface BusStore {
   readonly dialect: Dialect;
   read<T>(work: Work<T>): Promise<T>;
-  /** All of the work or none of it. With a lock, one such work at a time over all hosts. */
+  /** Runs the work in one transaction. With a lock, one such transaction at a time across all hosts. */
   write<T>(work: (now: number) => Work<T>, lock?: 'claim' | 'reply'): Promise<T>;
-  /** Like `write`; the other hosts are notified. */
+  /** Like `write`, and notifies the other hosts. */
   change<T>(work: (now: number) => Work<T>): Promise<T>;
 }
 
@@ -132,7 +132,7 @@ export class SqlBus implements Bus {
     return { [Symbol.dispose]: () => void this.#changes.off('change', listener) };
   }
 
-  /** For changes of this host and of others. */
+  /** Emits changes of this host and of others. */
   protected notify(): void {
     this.#changes.emit('change');
   }

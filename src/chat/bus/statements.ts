@@ -1,7 +1,7 @@
 export type Value = string | number | null;
 export type Row = Readonly<Record<string, unknown>>;
 
-/** SQL with gaps for values, which are never part of the text: there is one part more than values. */
+/** SQL with placeholders for values, which are never part of the text. There is one more text part than values. */
 export interface Fragment {
   readonly parts: readonly string[];
   readonly values: readonly Value[];
@@ -17,12 +17,12 @@ export interface Answer {
 }
 
 /**
- * Statements one after the other, each chosen by the answers before it. A database runs them: SQLite at once, so that
- * nothing comes between them, PostgreSQL over its connection.
+ * A sequence of statements, each chosen by the results of the earlier ones. SQLite runs them without interruption,
+ * PostgreSQL over its connection.
  */
 export type Work<T> = Generator<Statement, T, Answer>;
 
-/** A fragment as it stands in the code; fragments in its gaps become part of it. */
+/** An SQL fragment of the code. Fragments in its placeholders become part of it. */
 export function sql(text: TemplateStringsArray, ...gaps: readonly (Value | Fragment)[]): Fragment {
   const parts = [text[0] ?? ''];
   const values: Value[] = [];
@@ -52,7 +52,7 @@ export function* get(text: TemplateStringsArray, ...gaps: Gaps): Work<Row | unde
   return (yield* all(text, ...gaps))[0];
 }
 
-/** Gives how many rows it changed. */
+/** Returns how many rows it changed. */
 export function* run(text: TemplateStringsArray, ...gaps: Gaps): Work<number> {
   return (yield { ...sql(text, ...gaps), gives: 'changes' }).changes;
 }

@@ -1,6 +1,6 @@
 import type { Chapter } from '../../ledger/ledger.ts';
 
-/** The words in which the tables of the two databases differ. */
+/** SQL in which the tables of the two databases differ. */
 interface Words {
   readonly id: string;
   readonly number: string;
@@ -9,9 +9,9 @@ interface Words {
 }
 
 /**
- * `position` is a message's place among all: given when it joins its lane. `epoch` is the number of its last claim, 0
- * before the first. The log gives what happened in a lane one order, whichever table it is in. A lane has a home: hosts
- * that share the tables agree which of them works on the lanes of one home.
+ * `position` orders all messages and is assigned when a message joins its lane. `epoch` is the number of its last
+ * claim, 0 before the first. The log puts the events of a lane in one order across tables. A lane has a home: hosts
+ * that share the tables agree on one host for each home.
  */
 const tables = ({ id, number, home, end }: Words) => `
   CREATE TABLE bus_inbox (
@@ -90,7 +90,7 @@ export const busChapter: Chapter = {
   ],
 };
 
-/** Sequences, so that no two hosts give the same position or epoch. */
+/** Sequences, so that no two hosts assign the same position or epoch. */
 const postgresOnly = `
   CREATE SEQUENCE bus_positions;
   CREATE SEQUENCE bus_epochs;

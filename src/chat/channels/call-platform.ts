@@ -4,7 +4,7 @@ import { PlatformError } from './platform-error.ts';
 
 export interface PlatformCall {
   readonly platform: string;
-  /** Names the call in an error: an address may carry a token. */
+  /** Name of the call for errors, because an address may contain a token. */
   readonly what: string;
   readonly url: string;
   readonly method: 'GET' | 'POST' | 'PATCH';
@@ -23,7 +23,7 @@ export async function callPlatform(call: PlatformCall): Promise<unknown> {
     method,
     headers: { ...headers, ...(json !== undefined && { 'content-type': 'application/json' }) },
     body: json === undefined ? (body ?? null) : JSON.stringify(json),
-    // A token goes to the address of the config and nowhere else.
+    // Send the token to the address of the config only: follow no redirects.
     redirect: 'error',
     signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
   });
@@ -40,7 +40,7 @@ export async function callPlatform(call: PlatformCall): Promise<unknown> {
   );
 }
 
-/** Discord and Meta say it each in their own way. */
+/** Discord and Meta report it in different ways. */
 const refusalSchema = z.looseObject({
   message: z.string().optional(),
   retry_after: z.number().optional(),

@@ -1,7 +1,7 @@
 import type { CardChild, CardElement } from 'chat';
 import type { Outgoing } from '../../seams/channel.ts';
 
-/** A message with buttons, as the adapters know it. */
+/** A message with buttons, in the adapters' format. */
 export function cardOf(text: string, buttons: NonNullable<Outgoing['buttons']>): CardElement {
   return {
     type: 'card',

@@ -1,6 +1,6 @@
 import type { ChannelState, ChannelStatus } from '../../seams/channel.ts';
 
-/** How a channel is doing, as people see it. */
+/** The state of a channel, for display. */
 export class ChannelHealth {
   readonly #channel: string;
   #state: ChannelState = { state: 'connecting' };

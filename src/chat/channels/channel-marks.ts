@@ -1,6 +1,6 @@
 import { type Chapter, Ledger } from '../../ledger/ledger.ts';
 
-/** How far each place of a channel was heard, so that a host that was away asks for what it missed. */
+/** The last message received at each place of a channel, so that a restarted host can fetch the ones it missed. */
 export interface ChannelMarks extends Disposable {
   /** The most recent places with the platform's id of their last message. */
   latest(most: number): readonly { readonly place: string; readonly mark: string }[];
@@ -20,7 +20,7 @@ const chapter: Chapter = {
   ],
 };
 
-/** The channel that gets it disposes of it. */
+/** Ownership passes to the channel, which disposes of it. */
 export function openChannelMarks(file: string, channel: string): ChannelMarks {
   const ledger = new Ledger(file, [chapter]);
   return {

@@ -5,9 +5,9 @@ export type IncomingFile = Incoming['files'][number];
 
 export interface DownloadOptions {
   readonly url: string;
-  /** Hosts of the platform, with all below them, over https. */
+  /** Host names of the platform, subdomains included, over https. */
   readonly hosts: readonly string[];
-  /** The API address of the config. It is trusted, even if it is a private address. */
+  /** The API address of the config. Trusted, even if it is private. */
   readonly apiUrl: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly mostBytes: number;
@@ -15,7 +15,10 @@ export interface DownloadOptions {
 
 const timeoutMs = 120_000;
 
-/** A file from a platform. A message cannot name an address that the host would not go to by itself. */
+/**
+ * A file of a platform. The host downloads from the platform's own addresses only, never from one that a message
+ * names.
+ */
 export async function download(options: DownloadOptions): Promise<Uint8Array> {
   const { url, hosts, apiUrl, headers = {}, mostBytes } = options;
   if (!isOfPlatform(url, hosts, apiUrl)) throw new Error('its address is none of the platform');
@@ -40,7 +43,7 @@ function isOfPlatform(url: string, hosts: readonly string[], apiUrl: string): bo
   return given.protocol === 'https:' && isKnown;
 }
 
-/** Fetches one file of a message; failures name the file. */
+/** Downloads one file of a message. Errors name the file. */
 export async function fetchNamed(
   { name, sizeBytes }: IncomingFile,
   mostBytes: number,

@@ -7,8 +7,8 @@ import { PlatformError } from './platform-error.ts';
 export interface KeepConnectedOptions {
   readonly platform: string;
   /**
-   * One connection from its beginning to its end. It calls `up` when the platform is heard. It returns when the platform
-   * wants a new connection at once, and throws why it was lost otherwise.
+   * One connection from start to end. Calls `up` when the platform answers. Returns when the platform wants a new
+   * connection at once, and otherwise throws the reason of the loss.
    */
   readonly connect: (up: () => void, signal: AbortSignal) => Promise<void>;
   readonly changed: (state: ChannelState) => void;
@@ -18,7 +18,7 @@ export interface KeepConnectedOptions {
 const firstPauseMs = 500;
 const longestPauseMs = 60_000;
 
-/** Connects again and again until the signal fires, later and later while it fails. */
+/** Connects again and again until the signal fires, with growing pauses after failures. */
 export async function keepConnected(options: KeepConnectedOptions, signal: AbortSignal): Promise<void> {
   const { platform, connect, changed, log } = options;
   let failures = 0;
@@ -32,7 +32,7 @@ export async function keepConnected(options: KeepConnectedOptions, signal: Abort
     try {
       failures += 1;
       await connect(up, signal);
-      // Slow down for a platform that closes every connection at once.
+      // Slows down if a platform closes every connection at once.
       if (failures > 1) await pause(pauseMs(failures), signal);
     } catch (error) {
       if (signal.aborted) return;
@@ -49,7 +49,7 @@ function retryAfterOf(error: unknown): number | undefined {
   return error instanceof PlatformError ? error.retryAfterMs : undefined;
 }
 
-/** Spread out, so that many hosts do not come back in the same moment. */
+/** Random, so that many hosts do not reconnect at the same moment. */
 function pauseMs(failures: number): number {
   const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 10));
   return longest * (0.5 + Math.random() / 2);

@@ -10,17 +10,17 @@ export interface SocketEnd {
 
 export interface LedSocket {
   send(frame: object): void;
-  /** `code` tells the platform whether we come back. */
+  /** `code` shows the platform whether the client will return. */
   close(code: number): void;
 }
 
 export interface LeadSocketOptions {
   readonly url: string;
-  /** One frame at a time, in order. What it throws ends the connection. */
+  /** Processes one frame at a time, in order. An error ends the connection. */
   readonly frame: (socket: LedSocket, frame: unknown) => Promise<void>;
-  /** Between two looks whether the other side is still there; left out where the platform has its own way. */
+  /** Interval of pings; left out where the platform has its own. */
   readonly pingEveryMs?: number;
-  /** With what code a connection is closed that is not needed any more. */
+  /** The code for closing a connection that is no longer needed. */
   readonly leaveCode: number;
   readonly log: Log;
 }
@@ -28,7 +28,7 @@ export interface LeadSocketOptions {
 const handshakeMs = 20_000;
 const mostFrameBytes = 16 * 1024 ** 2;
 
-/** Opens a websocket and gives each frame to its reader until the connection ends. */
+/** Opens a WebSocket and passes each frame to its reader until the connection ends. */
 export async function leadSocket(options: LeadSocketOptions, signal: AbortSignal): Promise<SocketEnd> {
   const { url, log, leaveCode } = options;
   signal.throwIfAborted();
@@ -43,7 +43,7 @@ export async function leadSocket(options: LeadSocketOptions, signal: AbortSignal
   };
   const leave = () => {
     socket.close(leaveCode);
-    // A platform that does not answer keeps nobody from stopping.
+    // Do not wait for a platform that does not answer the close.
     setTimeout(() => socket.terminate(), 2_000).unref();
   };
   socket.on('message', (data) => {
@@ -68,7 +68,7 @@ export async function leadSocket(options: LeadSocketOptions, signal: AbortSignal
   }
 }
 
-/** Ends a connection whose other side is gone without a word. */
+/** Ends a connection whose other side has disappeared. */
 function watch(socket: WebSocket, everyMs: number | undefined): Disposable {
   if (everyMs === undefined) return { [Symbol.dispose]() {} };
   let isThere = true;

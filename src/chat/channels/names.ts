@@ -1,4 +1,4 @@
-/** Names of people and files are for reading only: remove control, direction and invisible characters. */
+/** Names of people and files are for display only: remove control, direction and invisible characters. */
 const unseen = /[\p{Cc}\p{Cf}\u115f\u1160\u2800\u3164\uffa0]/gu;
 
 export function personName(given: string | undefined | null, id: string): string {
@@ -6,7 +6,7 @@ export function personName(given: string | undefined | null, id: string): string
   return plain === '' ? id : plain;
 }
 
-/** A name and never a path, whatever the sender calls it. */
+/** A file name without a path, whatever the sender sent. */
 export function fileName(given: string): string {
   const base = given.toWellFormed().split(/[/\\]/).at(-1) ?? '';
   const plain = base.replaceAll(unseen, '').slice(-120).toWellFormed().trim();

@@ -1,9 +1,9 @@
-/** A platform refused a call: by an HTTP status, or by something that means the same. */
+/** A platform refused a call, by an HTTP status or an equivalent. */
 export class PlatformError extends Error {
   readonly status: number;
-  /** How long the platform asks to wait; undefined where it does not say. */
+  /** The pause that the platform asks for; undefined if it names none. */
   readonly retryAfterMs: number | undefined;
-  /** The platform's own number for it. */
+  /** The platform's own error number. */
   readonly code: number | undefined;
 
   constructor(message: string, status: number, retryAfterMs?: number, code?: number) {

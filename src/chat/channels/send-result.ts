@@ -4,7 +4,7 @@ import { PlatformError } from './platform-error.ts';
 
 export type FailedSend = Exclude<SendResult, { readonly outcome: 'sent' }>;
 
-/** Failures before a connection was there: nothing can have arrived. */
+/** Failures before the connection was established: nothing can have arrived. */
 const neverConnected = [
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -19,10 +19,10 @@ const neverConnected = [
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ];
-/** The platform gave up on a part of itself that may have gone on. */
+/** A timeout inside the platform: the work may have continued. */
 const gaveUp = [408, 504];
 
-/** The meaning of a send error: a refusal is an answer of the platform, anything else a broken connection. */
+/** The meaning of a send error. A refusal is an answer of the platform; anything else is a broken connection. */
 export function sendFailure(platform: string, thrown: unknown): FailedSend {
   const error = new GeodeError(
     'channel_failed',
@@ -38,7 +38,7 @@ export function sendFailure(platform: string, thrown: unknown): FailedSend {
 
 function ofStatus({ status, retryAfterMs }: PlatformError, error: GeodeError): FailedSend {
   if (gaveUp.includes(status)) return { outcome: 'unknown', error };
-  // A token that is wrong today may be set right tomorrow, and a server that refuses today may serve then.
+  // Retry both: the operator may fix a wrong token, and a failing server may recover.
   if (status === 429 || status === 401 || status >= 500)
     return { outcome: 'not-sent', retryAfterMs: retryAfterMs ?? null, error };
   return { outcome: 'refused', error };
@@ -48,7 +48,7 @@ function codeOf(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
 }
 
-/** The code of the system call, however deep it is wrapped. */
+/** The code of the system call, however deeply it is wrapped. */
 function systemCode(thrown: unknown): string {
   for (let error = thrown, depth = 0; error instanceof Error && depth < 5; depth += 1) {
     if (/^[A-Z]+(_[A-Z0-9]+)*$/.test(codeOf(error))) return codeOf(error);

@@ -1,4 +1,4 @@
-/** Something that grows with its use: after so many uses another one takes its place. */
+/** Holds an object that grows with use, and replaces it after a number of uses. */
 export class ShortLived<T> {
   readonly #make: () => T;
   readonly #uses: number;

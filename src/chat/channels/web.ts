@@ -2,8 +2,8 @@ import type { Channel } from '../../seams/channel.ts';
 import { webChannel } from '../chat-table.ts';
 
 /**
- * The web chat and `geode chat`: clients of the API, which post messages and read the events of a chat from the ledger.
- * A stored reply counts as delivered, so there is nothing to send.
+ * The web chat and `geode chat` are clients of the API: they post messages and read the events of a chat from the
+ * ledger. A stored reply counts as delivered, so there is nothing to send.
  */
 export function openWebChannel(): Channel {
   return {

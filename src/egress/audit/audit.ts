@@ -3,7 +3,7 @@ import type { AuditRecord } from '../../seams/egress.ts';
 import { auditRecordOf } from '../tables.ts';
 
 const longestPath = 1_024;
-/** How many records come between two looks at the limits. */
+/** How many records are written between two checks of the limits. */
 const pruneEvery = 200;
 
 export interface AuditLimits {
@@ -16,13 +16,13 @@ export interface AuditQuery {
   readonly user?: string;
   readonly since?: number;
   readonly verdict?: AuditRecord['verdict'];
-  /** A part of the host, the path or the rule. */
+  /** Text in the host, the path or the rule. */
   readonly words?: string;
-  /** The newest ones; 100 by default. */
+  /** Newest first; 100 by default. */
   readonly limit?: number;
 }
 
-/** Everything that crossed or was refused: written once, never changed, dropped by age and number alone. */
+/** Every allowed and refused request. Records are never changed, and are only deleted by age and number. */
 export class Audit {
   readonly #ledger: Ledger;
   readonly #limits: AuditLimits;

@@ -7,7 +7,7 @@ const windowMs = 60_000;
 /** Maximum targets of one sandbox that get an event in that time. The audit has all of them. */
 const mostTargets = 30;
 
-/** Tells of the refusals of one sandbox. One that asks again and again cannot push other events out of the stream. */
+/** Emits the refusals of one sandbox as events. Repeated requests cannot push other events out of the stream. */
 export function denialEvents(
   events: EventSink,
   { user, sandboxId, chat }: EgressOwner,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TokenUsage } from '../../base/prices.ts';
 
-/** More than this of an answer that is not a stream is not looked at. */
+/** Only this much of a non-streaming answer is parsed. */
 const mostJson = 8 * 1024 ** 2;
 const longestLine = 1024 ** 2;
 const bytesPerToken = 4;
@@ -25,10 +25,10 @@ const part = z
   })
   .optional()
   .catch(undefined);
-/** Anthropic puts it into `message`, OpenAI's responses into `response`, everything else stands at the top. */
+/** Anthropic puts usage into `message`, OpenAI's Responses API into `response`, others at the top level. */
 const messageSchema = z.looseObject({ message: part, response: part }).and(z.looseObject({}));
 
-/** Reads from the wire what a call of a model used, in the formats of Anthropic and OpenAI. It changes nothing. */
+/** Reads the usage of a model call from the passing bytes, in the formats of Anthropic and OpenAI. Changes nothing. */
 export class UsageMeter {
   readonly #isStream: boolean;
   #text = '';
@@ -54,7 +54,7 @@ export class UsageMeter {
     }
   }
 
-  /** An answer that does not say what it used is estimated: a token for each piece of a stream, or four bytes. */
+  /** Estimates the usage of an answer that reports none: one token per stream event, or per four bytes. */
   end(requestBytes: number, answerBytes: number): TokenUsage {
     if (!this.#isStream) this.#take(this.#text);
     if (this.#seen)
@@ -88,7 +88,7 @@ export class UsageMeter {
     for (const one of [part.parse(value), parsed.data.message, parsed.data.response]) this.#add(one);
   }
 
-  /** Later words about the same count take the place of earlier ones, which were less. */
+  /** Later counts replace earlier ones, which were smaller. */
   #add(found: z.infer<typeof part>): void {
     if (found?.model) this.model = found.model;
     const usage = found?.usage;

@@ -23,7 +23,7 @@ export interface BudgetFacts {
   readonly day: string;
   /** Null: no limit. */
   readonly limitUsd: number | null;
-  /** Through bindings and in calls of Geode's own. */
+  /** Calls through bindings and Geode's own calls. */
   readonly spentUsd: number;
 }
 
@@ -60,13 +60,13 @@ export class UsageTable {
     );
   }
 
-  /** Of today. */
+  /** Today's usage. */
   budget(user: string): BudgetFacts {
     const day = this.#today();
     return { day, limitUsd: this.#options.budgetPerDay, spentUsd: spentOn(this.#ledger, user, day).usd };
   }
 
-  /** Why a call must not be made; undefined where it may. */
+  /** Why a call must not be made; undefined if it may. */
   refusal(user: string): string | undefined {
     const { budgetPerDay: usd, tokensPerDay: tokens = null } = this.#options;
     return budgetRefusal(spentOn(this.#ledger, user, this.#today()), { usd, tokens });

@@ -5,7 +5,10 @@ import { type AnswerMessage, type Fields, fieldName, readAnswerMessage } from '.
 import type { Binding } from './bindings.ts';
 import { coverText } from './credential-filter.ts';
 
-/** As it is, as it stands in the header, and in the encodings of JSON, URLs and base64: an echo may send back any. */
+/**
+ * The credential in the forms that an echo may return: plain, as a header value, and encoded for JSON, URLs and
+ * base64.
+ */
 export function credentialsOf({ header }: Binding, secret: string | undefined): readonly string[] {
   if (secret === undefined) return [];
   const [, value] = header(secret);
@@ -36,7 +39,7 @@ function isEncoded(fields: Fields): boolean {
   );
 }
 
-/** Nobody asked for a range or a difference. */
+/** Geode asked for no range and no delta. */
 function isPartial({ status, fields }: AnswerMessage): boolean {
   const has = (wanted: string, value: RegExp) =>
     fields.some(([name, given]) => fieldName(name) === wanted && value.test(given));

@@ -13,7 +13,7 @@ import { nameOf, overrideIn } from '../proxy/overrides.ts';
 import { type RequestTarget, readingsOf, readTarget } from '../proxy/request-target.ts';
 import type { Binding } from './bindings.ts';
 
-/** Credentials of the client, where it claims to come from, and what would hide the real credential in the answer. */
+/** Credentials of the client, origin headers, and headers that would hide the credential in the answer. */
 const dropped: ReadonlySet<string> = new Set([
   'a-im',
   'accept-charset',
@@ -45,7 +45,7 @@ const droppedQueries = ['key', 'api_key', 'access_token'];
 export interface BoundRequest {
   readonly request: Request;
   readonly sent: RequestMessage;
-  /** Names another method or path to some servers. */
+  /** Read by some servers as another method or path. */
   readonly override: string | undefined;
 }
 
@@ -65,7 +65,7 @@ export function readBoundRequest(
   return { request: { host, port, http }, sent, override: overrideIn(sent.fields, target) };
 }
 
-/** However a server reads the path, it is below the upstream's own. */
+/** For every reading of the path, it is below the upstream's own. */
 function isBelow({ upstream }: Binding, path: string): boolean {
   const base = upstream.pathname.replace(/\/$/, '');
   if (/(^|\/)\.{1,2}(\/|$)|\\|%2e|%5c/i.test(path)) return false;
@@ -73,7 +73,7 @@ function isBelow({ upstream }: Binding, path: string): boolean {
   return readings !== undefined && [...readings].every((one) => one === base || one.startsWith(`${base}/`));
 }
 
-/** With the credential, if there is one. */
+/** Includes the credential, if there is one. */
 export function boundMessage(binding: Binding, { request, sent }: BoundRequest, secret: string | undefined) {
   const { upstream, query } = binding;
   const credential: Fields = secret === undefined || query !== undefined ? [] : [binding.header(secret)];
@@ -85,12 +85,12 @@ export function boundMessage(binding: Binding, { request, sent }: BoundRequest, 
     path: pathWith(binding, request.http?.path ?? '/', secret),
     host: upstream.host,
     fields: [...fields, ['Accept-Encoding', 'identity'], ...credential],
-    // Nothing is sent after a body: a server that reads it as a request would put the next credential into it.
+    // Nothing is sent after a body: a server that reads the body as a request would add the next credential to it.
     after: sent.framing.kind === 'none' ? 'keep-alive' : 'close',
   });
 }
 
-/** Some services take their key in the query; it is added last, where nothing of the client can follow. */
+/** Some services take their key in the query. It is added last, where the client can append nothing. */
 function pathWith({ query }: Binding, path: string, secret: string | undefined): string {
   if (query === undefined || secret === undefined) return path;
   return `${path}${path.includes('?') ? '&' : '?'}${query}=${encodeURIComponent(secret)}`;
@@ -99,7 +99,7 @@ function pathWith({ query }: Binding, path: string, secret: string | undefined):
 function withoutKeys({ path, query }: RequestTarget, own: string | undefined): string {
   if (query === undefined) return path;
   const names = new Set([...droppedQueries, ...(own === undefined ? [] : [own.toLowerCase()])]);
-  // Some servers split at semicolons, so a pair that holds a key behind one is dropped as a whole.
+  // Some servers split at semicolons, so a pair with a key behind a semicolon is dropped entirely.
   const isKey = (pair: string) => pair.split(';').some((part) => names.has(nameOf(part).toLowerCase()));
   return `${path}?${query
     .split('&')

@@ -30,25 +30,25 @@ import { CredentialFilter, coverText } from './credential-filter.ts';
 const mostRequestBytes = 64 * 1024 ** 2;
 const mostAtOnce = 64;
 const silenceMs = 600_000;
-/** Connections to an upstream are kept for the next call, for less time than servers keep them. */
+/** Idle connections to an upstream are kept for a shorter time than servers keep them. */
 const kept: AgentOptions = { keepAlive: true, maxFreeSockets: 8, timeout: 4_000 };
 export interface BindingServerOptions {
   readonly broker: Broker;
   readonly binding: Binding;
-  /** Asked for each call, so that a changed secret holds at once; undefined where none is needed. */
+  /** Read for each call, so a changed secret applies at once; undefined if none is needed. */
   readonly secret: () => string | undefined;
   readonly resolve: Resolve;
   readonly upstreamTls: UpstreamTls;
-  /** Why no call may be made now. */
+  /** Why no call may be made now; undefined if calls are allowed. */
   readonly refusal: () => string | undefined;
   readonly onUsage: (usage: Omit<UsageRecord, 'user' | 'sandboxId'>) => void;
 }
 
-/** The local URL of one binding: requests go to its upstream with the real credential, and to nowhere else. */
+/** The local URL of one binding. Requests go to its upstream with the real credential, and nowhere else. */
 export class BindingServer implements Disposable {
   readonly #options: BindingServerOptions;
   readonly #server: Server;
-  /** Of this binding alone. A connection was checked when it was dialled, and leads to the same address until it ends. */
+  /** Connections of this binding only. Each was checked when it was dialled and keeps its address until it ends. */
   readonly #agent: HttpAgent;
   #active = 0;
 
@@ -94,7 +94,7 @@ export class BindingServer implements Disposable {
     this.#call(message, response, bound, secret);
   }
 
-  /** A deny rule wins over a binding too. */
+  /** Deny rules also apply to bindings. */
   #unwanted({ request, override }: BoundRequest): readonly [status: number, why: string] | undefined {
     const { binding, broker } = this.#options;
     const rule = `bind ${binding.name}`;
@@ -121,7 +121,7 @@ export class BindingServer implements Disposable {
       return [403, `the secret ${binding.secret} is missing; geode secrets set ${binding.secret}`];
     if (this.#active >= mostAtOnce) return [503, `more than ${mostAtOnce} calls at once`];
     const spent = binding.metered ? refusal() : undefined;
-    // Not 401: some clients try again for minutes.
+    // Not 401, because some clients retry that for minutes.
     return spent === undefined ? undefined : [402, spent];
   }
 
@@ -194,7 +194,7 @@ export class BindingServer implements Disposable {
     });
   }
 
-  /** The addresses that are dialled are those that were checked. */
+  /** Dial exactly the checked addresses. */
   #lookup({ request }: BoundRequest): LookupFunction {
     const { binding, broker, resolve } = this.#options;
     return (hostname, options, callback) => {
@@ -219,7 +219,7 @@ export class BindingServer implements Disposable {
     };
   }
 
-  /** In the shape that clients of models read. */
+  /** In the error format that clients of models read. */
   #refuse(message: IncomingMessage, response: ServerResponse, status: number, why: string): void {
     message.resume();
     if (response.headersSent || response.destroyed) return void response.destroy();

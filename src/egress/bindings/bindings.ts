@@ -5,18 +5,18 @@ import { type BindingSpec, placeholderKey as placeholder } from '../../seams/egr
 export interface Binding {
   readonly name: string;
   readonly upstream: URL;
-  /** An operator named the upstream: it may be private. */
+  /** Set by the operator, so the upstream may be private. */
   readonly isOwnUpstream: boolean;
-  /** The secret of that name is added; null: none is needed. */
+  /** Name of the secret to add; null: none is needed. */
   readonly secret: string | null;
   readonly header: (secret: string) => readonly [name: string, value: string];
-  /** The credential goes into the query under this name, and no header carries it. */
+  /** Query parameter for the credential, instead of a header. */
   readonly query?: string | undefined;
-  /** Which requests pass; every one of the upstream where they say nothing. */
+  /** Allowed requests; default: every request to the upstream. */
   readonly only: Pick<BindingSpec, 'methods' | 'paths'>;
-  /** Calls of the upstream's own https URL are answered too. */
+  /** Also answers calls of the upstream's own https URL. */
   readonly inspect: boolean;
-  /** Tokens are counted, and a budget holds. */
+  /** Counts tokens and enforces the budget. */
   readonly metered: boolean;
   readonly variables: (url: string) => Readonly<Record<string, string>>;
 }
@@ -94,10 +94,10 @@ const kinds: Readonly<Record<string, Kind>> = {
 
 const bindingNames = Object.keys(kinds);
 
-/** Facts about a binding, for a person who wants to use it. */
+/** Facts about a binding, for display. */
 export interface BindingFacts {
   readonly name: string;
-  /** Null: it is named with the binding. */
+  /** Null: given with the binding. */
   readonly upstream: string | null;
   readonly needsSecret: boolean;
   readonly metered: boolean;
@@ -173,7 +173,7 @@ function headerFor(add: string): Kind['header'] {
   );
 }
 
-/** Headers that say where a message ends or goes: no credential may stand in for them. */
+/** Headers that frame or route a message: no credential may replace them. */
 const framing: ReadonlySet<string> = new Set([
   'host',
   'connection',

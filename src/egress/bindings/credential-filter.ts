@@ -3,8 +3,8 @@ import { Transform, type TransformCallback } from 'node:stream';
 const star = 0x2a;
 
 /**
- * Covers a credential with stars in what an upstream answers: an endpoint that sends requests back would hand it in.
- * Lengths stay as they are. Bytes pass at once, but for an end that may be the beginning of the credential.
+ * Replaces a credential in an upstream's answers with stars, because an endpoint that echoes requests would reveal
+ * it. Lengths stay the same. Bytes pass at once, except an end that may be the start of the credential.
  */
 export class CredentialFilter extends Transform {
   readonly #needles: readonly Buffer[];
@@ -41,7 +41,7 @@ function cover(bytes: Buffer, needle: Buffer): void {
   }
 }
 
-/** How much of the end may go on to be the needle. */
+/** Length of the end that may be the start of the needle. */
 function beginningAtEnd(bytes: Buffer, needle: Buffer): number {
   for (let length = Math.min(needle.length - 1, bytes.length); length > 0; length -= 1) {
     if (bytes.compare(needle, 0, length, bytes.length - length) === 0) return length;

@@ -1,4 +1,4 @@
-/** A binding that the host itself calls, for a part of it: the same rules as for a sandbox, and no hatch. */
+/** A binding for the host's own calls: the same rules as for a sandbox, without a hatch. */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { type Duplex, duplexPair, Readable } from 'node:stream';
 import type { AuditRecord, EgressOwner, EgressRule } from '../../seams/egress.ts';
@@ -6,12 +6,12 @@ import { Broker } from '../proxy/broker.ts';
 import { BindingServer, type BindingServerOptions } from './binding-server.ts';
 
 export interface HostBinding extends Disposable {
-  /** Calls the upstream, and nothing else: whatever host the URL names. Redirects are answers as others. */
+  /** Calls only the upstream, whatever host the URL names. Redirects are returned, not followed. */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
 }
 
 export interface HostBindingOptions extends Omit<BindingServerOptions, 'broker'> {
-  /** The owner of the call, for the audit. */
+  /** The caller's name for the audit. */
   readonly owner: EgressOwner;
   readonly denied: readonly EgressRule[];
   readonly audit: (record: AuditRecord) => void;
@@ -41,7 +41,7 @@ export function openHostBinding({ owner, denied, audit, ...options }: HostBindin
   };
 }
 
-/** One request over a stream. Only bodies that are text are sent. */
+/** Sends one request over a stream. Only text bodies are supported. */
 function fetchOver(
   stream: Duplex,
   { pathname, search }: URL,

@@ -1,9 +1,9 @@
-/** Another process may change the secrets: what was read counts for so long. */
+/** Cache time, because another process may change the secrets. */
 const freshMs = 2_000;
 /** Number of users whose values are cached; others are read again. */
 const mostUsers = 200;
 
-/** The values that nothing may show, as they are now. Reading never throws: what cannot be opened cannot leak. */
+/** The current values that must never be shown. Never throws: a secret that cannot be decrypted cannot leak. */
 export class KnownSecrets {
   readonly #read: (user: string | null) => readonly string[];
   readonly #operator: readonly string[];
@@ -26,7 +26,7 @@ export class KnownSecrets {
     return values;
   }
 
-  /** They have just changed here. */
+  /** Clears the cache after a change in this process. */
   forget(): void {
     this.#kept.clear();
   }

@@ -6,7 +6,7 @@ import { GeodeError, reasonOf } from '../../base/errors.ts';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** AES-256-GCM. What it is about is sealed with it, so that a sealed value cannot be given to another name. */
+/** AES-256-GCM. The name is authenticated too, so a sealed value cannot be moved to another name. */
 export function seal(key: Buffer, about: string, value: string): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about));
@@ -14,7 +14,7 @@ export function seal(key: Buffer, about: string, value: string): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
 }
 
-/** Undefined when the key is another, or the value was changed. */
+/** Undefined if the key differs or the value was changed. */
 export function unseal(key: Buffer, about: string, sealed: Buffer): string | undefined {
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes))
@@ -27,7 +27,7 @@ export function unseal(key: Buffer, about: string, sealed: Buffer): string | und
   }
 }
 
-/** The keys of a file that nobody else may read: the newest first, older ones only in the midst of a change. */
+/** The keys in a file that only the owner may read, newest first. Older keys only exist during a key change. */
 export class KeyFile {
   readonly #file: string;
 
@@ -56,7 +56,7 @@ export class KeyFile {
     return this.read()?.[0] ?? this.write([randomBytes(32)]);
   }
 
-  /** In one step; gives the first. */
+  /** Atomic; returns the first key. */
   write(keys: readonly [Buffer, ...Buffer[]]): Buffer {
     const next = `${this.#file}.new`;
     try {

@@ -20,7 +20,7 @@ const rowSchema = z.object({
   changed_at: z.number(),
 });
 
-/** Credentials of users, sealed in the ledger with a key that is in another file. No call shows one to a person. */
+/** Credentials of users, sealed in the ledger with a key in another file. No call shows one to a person. */
 export class Secrets {
   readonly #ledger: Ledger;
   readonly #keys: KeyFile;
@@ -54,7 +54,7 @@ export class Secrets {
     return Number(changes) > 0;
   }
 
-  /** For the broker, and for the host's own channels. Undefined when there is none of that name. */
+  /** For the broker and the host's own channels. Undefined if no secret has that name. */
   reveal(user: string, name: string): string | undefined {
     const row = this.#rows().find((candidate) => candidate.user === user && candidate.name === name);
     return row === undefined ? undefined : this.#open(row);
@@ -72,8 +72,8 @@ export class Secrets {
   }
 
   /**
-   * Seals everything with a new key and says how many secrets of users there are. A host that is killed half-way
-   * leaves both keys in the file.
+   * Seals all secrets with a new key and returns the number of users' secrets. A host killed half-way leaves both
+   * keys in the file.
    */
   rotate(): number {
     const old = this.#keys.read() ?? [];
@@ -116,7 +116,7 @@ function aboutOf(user: string, name: string): string {
   return JSON.stringify([user, name]);
 }
 
-/** It becomes a header: what cannot be one is no credential. */
+/** It becomes a header, so invalid header characters are refused. */
 function checkSecret(name: string, value: string): void {
   if (!/^[a-z0-9][a-z0-9-]{0,47}$/.test(name))
     throw new GeodeError(

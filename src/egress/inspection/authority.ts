@@ -9,7 +9,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { z } from 'zod';
 import { authorityCertificate, hostCertificate, leafDays } from './certificates.ts';
 
-/** Hosts whose certificates are kept; the one that was made first goes. */
+/** Maximum number of cached certificates; the oldest is dropped. */
 const mostHosts = 256;
 /** A certificate is replaced long before it expires. */
 const keepMs = (leafDays / 2) * 24 * 3_600_000;
@@ -17,15 +17,15 @@ const keepMs = (leafDays / 2) * 24 * 3_600_000;
 const storedSchema = z.object({ name: z.string(), certificate: z.string(), key: z.string() });
 
 /**
- * The authority of one sandbox: it signs certificates for the hosts whose TLS the host opens, and only that sandbox
+ * The authority of one sandbox. It signs certificates for the hosts whose TLS Geode decrypts, and only that sandbox
  * trusts it. Its key never leaves the host.
  */
 export class Authority {
   readonly name: string;
-  /** In PEM, for the sandbox. */
+  /** PEM text for the sandbox. */
   readonly certificate: string;
   readonly #key: KeyObject;
-  /** One key for all hosts: a new one for each would double the time and protect nothing. */
+  /** One key for all hosts: a key for each would double the time and protect nothing. */
   readonly #hostKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   readonly #contexts = new Map<string, { readonly context: SecureContext; readonly madeAt: number }>();
 
@@ -41,7 +41,7 @@ export class Authority {
     return new Authority(name, authorityCertificate(name, privateKey), privateKey);
   }
 
-  /** From what `stored` gave; undefined when it is something else. */
+  /** Loads the output of `stored`; undefined for anything else. */
   static from(stored: string): Authority | undefined {
     try {
       const text = Buffer.from(stored, 'base64url').toString('utf8');
@@ -52,14 +52,14 @@ export class Authority {
     }
   }
 
-  /** With its key, to be sealed. */
+  /** Includes the key: seal it. */
   stored(): string {
     const key = this.#key.export({ type: 'pkcs8', format: 'pem' });
     const text = JSON.stringify({ name: this.name, certificate: this.certificate, key });
     return Buffer.from(text).toString('base64url');
   }
 
-  /** The TLS settings of a server for this host. */
+  /** TLS settings of a server for this host name. */
   contextFor(host: string): SecureContext {
     const known = this.#contexts.get(host);
     if (known !== undefined && Date.now() - known.madeAt < keepMs) return known.context;

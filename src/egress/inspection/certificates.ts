@@ -1,13 +1,13 @@
-/** The two certificates that inspection needs: an authority's own, and one for a host. P-256 and SHA-256. */
+/** The two certificates for inspection: the authority's own, and one for a host. P-256 and SHA-256. */
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 import { bits, boolean, context, identifier, integer, octets, sequence, setOf, time, utf8 } from './der.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Clocks differ a little; a certificate that begins in the future is refused. */
+/** Start a little in the past, because clocks differ and a certificate from the future is refused. */
 const beforeMs = dayMs;
 const authorityDays = 3_650;
-/** Apple's clients refuse longer ones than 825 days; a new one costs a millisecond. */
+/** Apple's clients refuse more than 825 days. A new certificate costs a millisecond. */
 export const leafDays = 30;
 const longestName = 64;
 
@@ -23,7 +23,7 @@ interface Certified {
   readonly extensions: readonly Buffer[];
 }
 
-/** It signs for hosts and for no further authority. */
+/** Signs for hosts, but not for other authorities. */
 export function authorityCertificate(name: string, privateKey: KeyObject): string {
   const publicKey = createPublicKey(privateKey);
   return certificate({
@@ -41,7 +41,7 @@ export function authorityCertificate(name: string, privateKey: KeyObject): strin
   });
 }
 
-/** For one host name or address. */
+/** A certificate for one host name or address. */
 export function hostCertificate(
   host: string,
   publicKey: KeyObject,

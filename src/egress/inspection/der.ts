@@ -1,4 +1,4 @@
-/** The few shapes of ASN.1 in DER that a certificate is written with. */
+/** The few ASN.1 types, encoded as DER, that a certificate needs. */
 
 export function sequence(...parts: readonly Buffer[]): Buffer {
   return tagged(0x30, Buffer.concat(parts));
@@ -8,12 +8,12 @@ export function setOf(part: Buffer): Buffer {
   return tagged(0x31, part);
 }
 
-/** Context-specific; `constructed` when it holds other values. */
+/** Context-specific tag; `constructed` if it contains other values. */
 export function context(number: number, content: Buffer, constructed = true): Buffer {
   return tagged((constructed ? 0xa0 : 0x80) | number, content);
 }
 
-/** A positive integer from its bytes, which may begin with a bit that would make it negative. */
+/** A positive integer from its bytes; a leading bit of 1 gets a zero byte in front. */
 export function integer(bytes: Buffer): Buffer {
   const isNegative = ((bytes[0] ?? 0) & 0x80) !== 0;
   return tagged(0x02, isNegative ? Buffer.concat([Buffer.from([0]), bytes]) : bytes);
@@ -35,7 +35,7 @@ export function utf8(text: string): Buffer {
   return tagged(0x0c, Buffer.from(text, 'utf8'));
 }
 
-/** Until 2049 a certificate says its times with two digits for the year. */
+/** Up to 2049 a certificate writes the year with two digits. */
 export function time(ms: number): Buffer {
   const text = new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, '');
   return tagged(0x17, Buffer.from(text.slice(2), 'latin1'));

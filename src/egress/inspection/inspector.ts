@@ -10,7 +10,7 @@ import { peek } from '../proxy/peek.ts';
 import type { Authority } from './authority.ts';
 
 const handshakeMs = 30_000;
-/** "no application protocol", as a fatal alert. */
+/** "no application protocol", a fatal alert. */
 const noProtocol = Buffer.from([21, 3, 1, 0, 2, 2, 120]);
 const spoken = 'http/1.1';
 
@@ -19,14 +19,14 @@ type Accept = (client: Duplex, request: Request) => void;
 
 export interface InspectorOptions {
   readonly broker: Broker;
-  /** Asked only when something is to be opened. */
+  /** Called only before a connection is decrypted. */
   readonly authority: () => Authority;
   /** A binding that answers for this host itself. */
   readonly bound: (target: EgressTarget) => ((client: Duplex) => void) | undefined;
   readonly accept: Accept;
 }
 
-/** Opens the TLS of connections that a rule or a binding wants to look into. All others pass as they are. */
+/** Decrypts the TLS of connections that a rule or a binding has to inspect. All others pass unchanged. */
 export class Inspector {
   readonly #options: InspectorOptions;
 
@@ -39,7 +39,7 @@ export class Inspector {
     return inspects(broker.policy, { host, port }) || bound({ host, port }) !== undefined;
   }
 
-  /** Whether anything inside could pass; the requests themselves are judged one by one. */
+  /** Whether any request inside could be allowed; each request is checked separately. */
   admits(target: EgressTarget) {
     const { broker, bound } = this.#options;
     const decision = broker.decide({ host: target.host, port: target.port, inspected: true });
@@ -48,7 +48,7 @@ export class Inspector {
     return bound(target) !== undefined && !isDenied ? undefined : decision;
   }
 
-  /** Takes over after the client got the answer that it is connected. Plain HTTP inside is checked as HTTP. */
+  /** Runs after the client got the answer that it is connected. Plain HTTP inside is checked as HTTP. */
   async serve(client: Duplex, { host, port }: EgressTarget, via: Via): Promise<void> {
     const { accept, bound } = this.#options;
     const request: Request = { host, port, inspected: true };
@@ -71,14 +71,14 @@ export class Inspector {
     else binding(opened);
   }
 
-  /** The handshake with the certificate of the sandbox's own authority; undefined when the client did not take it. */
+  /** The handshake with a certificate of the sandbox's own authority; undefined if the client rejects it. */
   async #open(client: Duplex, request: Request, via: Via): Promise<TLSSocket | undefined> {
     const opened = new TLSSocket(client, {
       isServer: true,
       secureContext: this.#options.authority().contextFor(request.host),
       ALPNProtocols: [spoken],
     });
-    // A stream of the link that is destroyed takes along what it has not sent; the sandbox's end closes it.
+    // Destroying a link stream drops its unsent bytes; the sandbox closes it instead.
     opened.destroySoon = () => void opened.end();
     const why = await handshakeOf(opened);
     if (why === undefined) return opened;
@@ -114,7 +114,7 @@ function neither(request: Request): Objection {
   return { rule: 'inspection', reason, alert: Buffer.alloc(0) };
 }
 
-/** Undefined when it went well. */
+/** Undefined on success. */
 function handshakeOf(opened: TLSSocket): Promise<string | undefined> {
   return new Promise((resolve) => {
     const late = setTimeout(() => resolve('it did not go on within 30 s'), handshakeMs);
@@ -128,7 +128,7 @@ function handshakeOf(opened: TLSSocket): Promise<string | undefined> {
   });
 }
 
-/** For a client that pins a certificate or has roots of its own: it shows only that TLS failed. */
+/** For a client that pins a certificate or has its own roots: it only shows a TLS failure. */
 function untrusted(request: Request, why: string): string {
   return `${shownTarget(request)} is inspected, and the client did not take the certificate of this sandbox (${why.slice(0, 100)}): give it the roots in SSL_CERT_FILE, or allow the host without inspection if it pins its own`;
 }

@@ -3,14 +3,16 @@ import type { Hatch } from '../../seams/egress.ts';
 import { Authority } from './authority.ts';
 import { commonRoots } from './upstream-tls.ts';
 
-/** Where the authority of a sandbox is kept between two hosts. */
+/** Where a sandbox's authority is stored between hosts. */
 export interface AuthorityStore {
   /** The text last passed to `save`. */
   load(): string | undefined;
   save(stored: string): void;
 }
 
-/** The authority that one sandbox trusts: made when the first rule needs it, and the same as long as the sandbox is. */
+/**
+ * The authority that one sandbox trusts. Created when the first rule needs it, then kept for the life of the sandbox.
+ */
 export class SandboxTrust {
   readonly #hatch: Pick<Hatch, 'trust'>;
   readonly #store: AuthorityStore | undefined;
@@ -31,7 +33,7 @@ export class SandboxTrust {
     return this.#authority;
   }
 
-  /** The path in the sandbox of the file with its certificate among the roots. */
+  /** The path in the sandbox of the file with its certificate and the roots. */
   async place(cancel: Cancel): Promise<string> {
     this.#placed ??= await this.#hatch.trust(this.authority.certificate, commonRoots(), cancel);
     return this.#placed;

@@ -11,24 +11,24 @@ import {
 
 const handshakeMs = 15_000;
 
-/** TLS to servers whose certificates this host verifies, as the client in the sandbox would. */
+/** TLS to servers whose certificates the host verifies like the client in the sandbox would. */
 export class UpstreamTls {
   readonly #extra: string | undefined;
   #context: SecureContext | undefined;
 
-  /** `extra`: authorities in PEM that are trusted beside those of Node and of the system. */
+  /** `extra`: authorities in PEM, trusted in addition to those of Node and the system. */
   constructor(extra?: string) {
     this.#extra = extra;
   }
 
-  /** One for all connections: reading every authority takes a while. */
+  /** Shared by all connections, because reading every authority takes a while. */
   get context(): SecureContext {
     const ca = [...getCACertificates('default'), ...getCACertificates('system')];
     this.#context ??= createSecureContext({ ca: this.#extra === undefined ? ca : [...ca, this.#extra] });
     return this.#context;
   }
 
-  /** Rejects when the certificate is not that of the host or not trusted. Only HTTP/1.1 is spoken. */
+  /** Rejects if the certificate does not match the host or is not trusted. HTTP/1.1 only. */
   secure(socket: Socket, host: string): Promise<TLSSocket> {
     return new Promise((resolve, reject) => {
       const secured = connect({
@@ -59,7 +59,7 @@ export class UpstreamTls {
   }
 }
 
-/** For images that trust nobody: the roots that this program comes with. */
+/** For images without roots: the roots that Node includes. */
 export function commonRoots(): string {
   return rootCertificates.join('\n');
 }

@@ -1,14 +1,14 @@
-/** Policies from the words of people, and what `allow` and `deny` do to one. */
+/** Turns words of a user into policies, and applies `allow` and `deny` to a policy. */
 
 import { GeodeError } from '../../base/errors.ts';
 import { parseRules, shownRule } from '../../contract/egress-rules.ts';
 import type { EgressPolicy, EgressRule } from '../../seams/egress.ts';
 
-/** A rule, or the words for some: `npm`, `*.example.com:8443`. `*` among allowed ones means everything public. */
+/** A rule, or a short form: `npm`, `*.example.com:8443`. `*` among the allowed ones means everything public. */
 export type RuleWord = string | EgressRule;
 
 export interface PolicyWords extends Pick<EgressPolicy, 'bridges'> {
-  /** Left out: what the allowed rules come to. */
+  /** Default: follows from the allowed rules. */
   readonly mode?: EgressPolicy['mode'];
   readonly allow?: readonly RuleWord[];
   readonly deny?: readonly RuleWord[];
@@ -60,7 +60,7 @@ function isOutdone(rule: EgressRule, given: readonly EgressRule[]): boolean {
   );
 }
 
-/** `*`: nothing passes any more. A rule with an end denies until then; what was allowed before stays away. */
+/** `*`: nothing is allowed any more. A rule with an end denies until then, and earlier permissions stay removed. */
 export function denying(policy: EgressPolicy, words: readonly RuleWord[], until?: number): EgressPolicy {
   if (words.includes('*')) return { ...policy, mode: 'deny-all', allow: [] };
   const rules = rulesOf(words);
@@ -71,7 +71,7 @@ export function denying(policy: EgressPolicy, words: readonly RuleWord[], until?
   };
 }
 
-/** With these denied too; none stands there twice. */
+/** Adds these deny rules, each only once. */
 export function alsoDenying(policy: EgressPolicy, rules: readonly EgressRule[]): EgressPolicy {
   return { ...policy, deny: [...rules, ...without(policy.deny, rules)] };
 }

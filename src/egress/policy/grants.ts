@@ -10,7 +10,7 @@ export class Grants {
     this.#ledger = ledger;
   }
 
-  /** A later one takes the place of an earlier one for the same target. */
+  /** A later permission replaces an earlier one for the same target. */
   add(
     user: string,
     { host, port, sandboxId, private: isPrivate, grantedAt, until, approval }: EgressGrant,
@@ -55,7 +55,7 @@ export class Grants {
     return Number(changes);
   }
 
-  /** Forgets the permissions of a removed sandbox. */
+  /** Deletes the permissions of a removed sandbox. */
   forget(sandboxId: string): void {
     this.#ledger.write((sql) => sql.run`DELETE FROM egress_grants WHERE sandbox_id = ${sandboxId}`);
   }

@@ -7,13 +7,13 @@ import { isPlainPath } from '../proxy/request-target.ts';
 export interface Seen extends EgressTarget {
   readonly private: boolean;
   readonly inspected: boolean;
-  /** A path of `null` stands for more than can be named. */
+  /** A path of `null` means too many to list. */
   readonly http?: { readonly method: string; readonly path: string | null };
 }
 
-/** Lines that one sandbox may leave here: a scan of the whole net is no policy. */
+/** Maximum records of one sandbox: a port scan must not become a policy. */
 const mostTargets = 1_000;
-/** Paths of one host and method that are written down; with more, every path passes. */
+/** Maximum recorded paths of one host and method; above it, every path is allowed. */
 const mostPaths = 48;
 const longestPath = 2_000;
 
@@ -25,7 +25,7 @@ export class Learned {
     this.#ledger = ledger;
   }
 
-  /** A path as it was asked for, with its query. */
+  /** The requested path with its query. */
   add(sandboxId: string, { host, port, private: isPrivate, inspected, http }: Seen): void {
     const method = http?.method ?? '';
     const asked = http?.path?.replace(/[?#].*/s, '') ?? '';
@@ -34,7 +34,7 @@ export class Learned {
         sql.get`SELECT count(*) AS paths FROM egress_learned WHERE sandbox_id = ${sandboxId} AND host = ${host}
           AND port = ${port} AND method = ${method} AND path <> ${asked}`,
       );
-      // A star at its end would mean more than was asked for.
+      // A star at its end would allow more than was requested.
       const isNameable = isPlainPath(asked) && !asked.endsWith('*') && asked.length <= longestPath;
       const path = isNameable && paths < mostPaths ? asked : '';
       return sql.run`INSERT INTO egress_learned (sandbox_id, host, port, private, inspected, method, path)
@@ -76,14 +76,14 @@ const rowSchema = z.object({
   path: z.string(),
 });
 
-/** The least that lets all of these pass: each host with its ports, and where they are known its methods and paths. */
+/** The smallest policy that allows all of these: each host with its ports and, where known, its methods and paths. */
 export function smallestPolicy(policy: EgressPolicy, seen: readonly Seen[]): EgressPolicy {
   return { ...policy, mode: seen.length === 0 ? 'deny-all' : 'allow-list', allow: rulesFor(seen) };
 }
 
 function rulesFor(seen: readonly Seen[]): readonly EgressRule[] {
   const whole = seen.filter(({ http }) => http === undefined);
-  // A target that a tunnel reached too needs no rule for its requests.
+  // A target that a tunnel also reached needs no rule for its requests.
   const isWhole = ({ host, port }: Seen) => whole.some((one) => one.host === host && one.port === port);
   return [...wholeRules(whole), ...requestRules(seen.filter((one) => !isWhole(one)))];
 }
@@ -101,7 +101,7 @@ function wholeRules(seen: readonly Seen[]): readonly EgressRule[] {
   return [...hosts.flatMap(inPieces), ...closed];
 }
 
-/** One for each target and set of paths: methods that asked for the same paths share it. */
+/** One rule for each target and set of paths; methods with the same paths share it. */
 function requestRules(seen: readonly Seen[]): readonly EgressRule[] {
   const targets = Map.groupBy(seen, ({ host, port, inspected }) => JSON.stringify([host, port, inspected]));
   return [...targets.values()].flatMap((group) => {
@@ -127,13 +127,13 @@ function ruleFor(
   };
 }
 
-/** Undefined where there are more than can be named. */
+/** Undefined if there are too many to list. */
 function pathsOf(requests: readonly Seen[]): readonly string[] | undefined {
   const paths = requests.map(({ http }) => http?.path ?? null);
   return paths.includes(null) ? undefined : paths.flatMap((path) => (path === null ? [] : [path]));
 }
 
-/** A rule takes so many ports. */
+/** Maximum ports of a rule. */
 function inPieces({
   host,
   ports,

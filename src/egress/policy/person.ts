@@ -8,31 +8,34 @@ import type { EgressGrant, EgressOwner, EgressTarget } from '../../seams/egress.
 import type { Grants } from './grants.ts';
 import type { Request } from './policy.ts';
 
-/** A target that a person has denied is not asked about again for that long. */
+/** How long a denied target is not asked about again. */
 const quietMs = 600_000;
-/** Targets that are remembered as denied; the oldest go. */
+/** Maximum remembered denied targets; the oldest are dropped. */
 const mostDenied = 1_000;
 
-/** The person who decides what no rule does, for one sandbox. */
+/** Asks the person about targets without a rule, for one sandbox. */
 export interface Person {
   /** An earlier permission, for this sandbox or permanent. */
   granted(target: EgressTarget): EgressGrant | undefined;
-  /** Waits for an answer. Never throws for what a person or a clock does. */
+  /** Waits for an answer. Never throws for a decision or a timeout. */
   ask(request: Request, signal: AbortSignal): Promise<Answer>;
 }
 
-/** `refused` continues a sentence that begins with the target. */
+/** `refused` continues a sentence that starts with the target. */
 type Answer = { readonly isOnce: boolean; readonly until: number | null } | { readonly refused: string };
 
 export interface PersonOptions {
   readonly approvals: Approvals;
-  /** Undefined once they are closed. */
+  /** Undefined once the ledger is closed. */
   readonly grants: () => Grants | undefined;
   readonly owner: EgressOwner;
   readonly waitMs: number;
 }
 
-/** An address as it stands that is not public. A name is never resolved before it is allowed, so of a name this says nothing. */
+/**
+ * Whether the host is a literal private address. A name is not resolved before it is allowed, so this returns false
+ * for names.
+ */
 export function isPrivateTarget({ host }: EgressTarget): boolean {
   return host === 'localhost' || (isIP(host) !== 0 && closedRangeOf(host) !== undefined);
 }

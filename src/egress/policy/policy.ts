@@ -8,7 +8,7 @@ const standardPorts: readonly number[] = [80, 443];
 /** A requested connection. `http` is known for plain HTTP and for decrypted HTTPS. */
 export interface Request extends EgressTarget {
   readonly http?: { readonly method: string; readonly path: string };
-  /** The host opens its TLS: a tunnel without `http` passes where some request in it may. */
+  /** Geode decrypts its TLS: a tunnel without `http` is allowed if some request in it may be. */
   readonly inspected?: boolean;
   /** The tunnel that a request came through. */
   readonly inside?: Request;
@@ -18,18 +18,18 @@ export type Decision =
   | {
       readonly allowed: true;
       readonly rule: string;
-      /** The rule itself says that its address may be private. */
+      /** The rule itself allows a private address. */
       readonly private: boolean;
     }
   | {
       readonly allowed: false;
       readonly rule: string;
       readonly reason: string;
-      /** No rule says anything of it, and the mode is to ask. */
+      /** No rule covers it, and the mode is `ask`. */
       readonly undecided?: boolean;
     };
 
-/** Deny wins; a rule that is over counts for nothing. */
+/** Deny wins; an expired rule has no effect. */
 export function decide(policy: EgressPolicy, request: Request, now = Date.now()): Decision {
   const target = shownTarget(request);
   const denied = policy.deny.find((rule) => isLive(rule, now) && denies(rule, request));
@@ -67,7 +67,7 @@ function isLive({ until }: EgressRule, now: number): boolean {
   return until === undefined || until > now;
 }
 
-/** Whether the TLS of a connection there is opened: a live rule says so, and the mode lets anything out at all. */
+/** Whether TLS to this target is decrypted: a valid rule says so, and the mode allows any traffic at all. */
 export function inspects(
   { mode, allow, deny }: EgressPolicy,
   target: EgressTarget,
@@ -80,7 +80,7 @@ export function inspects(
   );
 }
 
-/** Whether a live rule for this target asks for methods or paths: then no header may name others. */
+/** Whether a valid rule for this target checks methods or paths: then headers may not name others. */
 export function judgesRequests(
   { allow, deny }: EgressPolicy,
   target: EgressTarget,
@@ -103,8 +103,8 @@ function names(
 }
 
 /**
- * A deny rule without ports means every port. One with methods or paths means all of a TLS connection, unless that is
- * opened: then it is asked for each request.
+ * A deny rule without ports means every port. A deny rule with methods or paths covers a whole TLS connection, unless
+ * the connection is decrypted: then each request is checked.
  */
 function denies(rule: EgressRule, { host, port, http, inspected }: Request): boolean {
   if (!names(rule, { host, port }, undefined)) return false;

@@ -1,4 +1,4 @@
-/** The reach that two specs have in common: what the result lets pass, each of them lets pass too. */
+/** The intersection of two specs: everything that the result allows, both allow. */
 import { isDeepStrictEqual } from 'node:util';
 import type { BindingSpec, EgressPolicy, EgressRule, EgressSpec } from '../../seams/egress.ts';
 
@@ -14,7 +14,7 @@ export function within(spec: EgressSpec, bound: EgressSpec): EgressSpec {
 }
 
 /**
- * Two policies that both ask still ask; otherwise a policy that asks counts as its rules alone, because an answer for
+ * Two policies with `ask` still ask. Otherwise a policy with `ask` counts as its rules only, because an answer for
  * one of them is no answer for the other.
  */
 function policyWithin(one: EgressPolicy, other: EgressPolicy): EgressPolicy {
@@ -43,7 +43,7 @@ function letsAllPass({ mode }: EgressPolicy): boolean {
   return mode === 'allow-all' || mode === 'learn';
 }
 
-/** A policy that lets every public address pass lets no private one pass by that. */
+/** A policy that allows every public address still allows no private one. */
 function publicly({ private: _, ...rule }: EgressRule): EgressRule {
   return rule;
 }
@@ -68,7 +68,7 @@ function ruleWithin(one: EgressRule, other: EgressRule): readonly EgressRule[] {
   ];
 }
 
-/** The narrower of two hosts, where one is inside of the other. */
+/** The narrower of two host patterns, if one contains the other. */
 function hostWithin(one: string, other: string): string | undefined {
   if (one === other || covers(other, one)) return one;
   return covers(one, other) ? other : undefined;
@@ -79,7 +79,7 @@ function covers(wide: string, host: string): boolean {
   return wide.startsWith('*.') && bare.endsWith(wide.slice(1));
 }
 
-/** Undefined stands for all there are. */
+/** Undefined means all. */
 function common<T>(one: readonly T[] | undefined, other: readonly T[] | undefined): readonly T[] | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return one.filter((each) => other.includes(each));
@@ -99,7 +99,7 @@ function pathWithin(one: string, other: string): string | undefined {
   return matches(one, other) ? other : undefined;
 }
 
-/** Whether every path that `narrow` stands for is one of `wide`. */
+/** Whether `wide` includes every path that `narrow` matches. */
 function matches(wide: string, narrow: string): boolean {
   if (!wide.endsWith('*')) return wide === narrow;
   const bare = narrow.endsWith('*') ? narrow.slice(0, -1) : narrow;

@@ -10,9 +10,9 @@ import { dial } from './dial.ts';
 import { failure, type Refusal, refusalOf } from './refusal.ts';
 import { pin, type Resolve, systemResolve } from './resolve.ts';
 
-/** Connections of one sandbox at once. */
+/** Maximum connections of one sandbox. */
 const mostOpen = 2_500;
-/** Of these, such that wait for a person. */
+/** Maximum of these that wait for a person. */
 const mostHeld = 200;
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -21,10 +21,10 @@ export interface BrokerOptions {
   readonly user: string;
   readonly hatch: Pick<Hatch, 'note'>;
   readonly policy: EgressPolicy;
-  /** The command with which a person allows it. */
+  /** The command for a person to allow it. */
   readonly ask: (request: Request) => string;
   readonly audit: (record: AuditRecord) => void;
-  /** Told of each refusal at once. */
+  /** Receives each refusal at once. */
   readonly onDenied?: (denial: Denial) => void;
   readonly resolve?: Resolve;
   readonly person?: Person;
@@ -38,7 +38,7 @@ interface Client {
   off(event: 'close', listener: () => void): unknown;
 }
 
-/** Allowed, looked up and connected. The rule is for the audit. */
+/** Allowed, resolved and connected. The rule is for the audit. */
 export interface Passage {
   readonly socket: Awaited<ReturnType<typeof dial>>;
   readonly address: string;
@@ -47,7 +47,10 @@ export interface Passage {
 
 export type Via = AuditRecord['via'];
 
-/** Decides for one sandbox what passes, and knows what is open. Every way through the hatch asks here. */
+/**
+ * Decides which connections of one sandbox are allowed, and tracks the open ones. Every path through the hatch calls
+ * it.
+ */
 export class Broker implements Disposable {
   readonly #options: BrokerOptions;
   readonly #open = new Set<Crossing>();
@@ -90,7 +93,7 @@ export class Broker implements Disposable {
     return { allowed: true, rule, private: grant.private };
   }
 
-  /** A connection to where the request leads, or what to tell the client. */
+  /** A connection to the target of the request, or the answer for the client. */
   async pass(request: Request, via: Via, client: Client): Promise<Passage | Refusal> {
     if (this.#open.size + this.#opening >= mostOpen) {
       this.audit({ request, via, rule: 'connections at once', verdict: 'failed', status: 503 });
@@ -114,7 +117,7 @@ export class Broker implements Disposable {
       return this.deny(request, via, { allowed: false, rule: 'public addresses only', reason });
     }
     if ('failed' in pinned) return this.#failed(request, via, decision.rule, pinned.failed, startedAt);
-    // The policy may have changed while the name was looked up.
+    // The policy may have changed during the lookup.
     const again = this.decide(request);
     if (!again.allowed) return this.deny(request, via, again);
     const denied = this.denialOf(request, pinned.addresses);
@@ -134,7 +137,7 @@ export class Broker implements Disposable {
     }
   }
 
-  /** The denial of one of the addresses that a name leads to, if a deny rule names that address. */
+  /** The refusal, if a deny rule names one of the addresses of the name. */
   denialOf(request: Request, addresses: readonly string[]) {
     for (const host of addresses) {
       const decision = decide(this.#policy, { ...request, host });
@@ -171,7 +174,7 @@ export class Broker implements Disposable {
     }
   }
 
-  /** Remembers a refusal where people look for it, and says it to the client. */
+  /** Records a refusal and returns it as the answer for the client. */
   deny(request: Request, via: Via, decision: Extract<Decision, { allowed: false }>): Refusal {
     const { host, port } = request;
     const isHopeless = decision.rule === 'public addresses only' || decision.rule.startsWith('deny ');
@@ -184,13 +187,13 @@ export class Broker implements Disposable {
     return refusalOf(denial);
   }
 
-  /** From now on it can be cut; the result says that it is over. */
+  /** Registers a connection that can be closed from now on. Call the result when it is over. */
   enter(crossing: Crossing): () => void {
     this.#open.add(crossing);
     return () => this.#open.delete(crossing);
   }
 
-  /** For a tunnel that is to be cut by destroying its streams. */
+  /** For a tunnel that is closed by destroying its streams. */
   enterTunnel(request: Request, ...streams: readonly Duplex[]): () => void {
     return this.enter({
       request,
@@ -231,7 +234,7 @@ export class Broker implements Disposable {
     });
   }
 
-  /** Cuts what does not pass now. */
+  /** Closes connections that are no longer allowed. */
   recheck(): void {
     for (const crossing of [...this.#open]) if (!this.decide(crossing.request).allowed) crossing.cut();
   }
@@ -247,7 +250,7 @@ export class Broker implements Disposable {
     return failure(why);
   }
 
-  /** A rule with an end takes what it let pass along. */
+  /** When a rule expires, its open connections are closed. */
   #watchExpiry(grantEnd: number | null = null): void {
     clearTimeout(this.#expiry);
     if (grantEnd !== null) this.#grantEnds.add(grantEnd);

@@ -1,10 +1,10 @@
 /** The unencrypted part of a TLS client's first message. */
 export interface ClientHello {
-  /** In lower case; undefined where the client names no server. */
+  /** Lower case; undefined if the client names no server. */
   readonly serverName: string | undefined;
-  /** Another name is hidden in it, encrypted. */
+  /** An encrypted second name is hidden in it. */
   readonly encryptedHello: boolean;
-  /** Which protocols it speaks above TLS; undefined where it does not say. */
+  /** Protocols above TLS that it offers; undefined if it names none. */
   readonly protocols: readonly string[] | undefined;
 }
 
@@ -13,10 +13,10 @@ const clientHelloMessage = 1;
 const serverNameExtension = 0;
 const protocolsExtension = 16;
 const encryptedHelloExtension = 0xfe0d;
-/** Real ones are below 2 kB; one that is larger than this is not waited for. */
+/** Maximum size. Real ones are below 2 kB. */
 const largestHello = 64 * 1024;
 
-/** `more`: its end has not come yet. `broken`: it is no ClientHello that could be understood. */
+/** `more`: incomplete. `broken`: not a valid ClientHello. */
 export function readClientHello(bytes: Buffer): ClientHello | 'more' | 'broken' {
   if (bytes.length > largestHello) return 'broken';
   const message = handshakeOf(bytes);
@@ -28,7 +28,7 @@ export function readClientHello(bytes: Buffer): ClientHello | 'more' | 'broken' 
   }
 }
 
-/** Joins the records until the whole message is there. */
+/** Joins the records until the message is complete. */
 function handshakeOf(bytes: Buffer): Buffer | 'more' | 'broken' {
   const parts: Buffer[] = [];
   let length = 0;
@@ -70,7 +70,7 @@ function parseHello(message: Buffer): ClientHello | 'broken' {
     if (type === encryptedHelloExtension) encryptedHello = true;
     if (type === protocolsExtension) protocols = protocolsIn(content);
     if (type !== serverNameExtension) continue;
-    // Two names would let two readers choose.
+    // With two names, two readers could choose different ones.
     if (serverName !== undefined) return 'broken';
     const names = new Reader(content.take(content.number(2)));
     if (names.number(1) !== 0) return 'broken';
@@ -87,7 +87,7 @@ function protocolsIn(content: Reader): readonly string[] {
   return protocols;
 }
 
-/** Throws when there is less than it is asked for. */
+/** Throws if fewer bytes are left than requested. */
 class Reader {
   readonly #bytes: Buffer;
   #at = 0;

@@ -1,17 +1,17 @@
 import type { Duplex } from 'node:stream';
 import type { Request } from '../policy/policy.ts';
 
-/** Something that is on its way through the hatch and can be cut. */
+/** An open connection through the hatch that can be closed. */
 export interface Crossing {
   readonly request: Request;
-  /** Ends it at once: the policy does not allow it any more. */
+  /** Ends it at once, because the policy no longer allows it. */
   cut(): void;
 }
 
 /** How long remaining data may still be sent after the other side has closed. */
 const lastWordsMs = 30_000;
 
-/** Joins two streams until both have ended, and counts what passes. */
+/** Joins two streams until both have ended, and counts the bytes. */
 export function join(
   client: Duplex,
   upstream: Duplex,
@@ -47,7 +47,7 @@ export function join(
   upstream.pipe(client);
 }
 
-/** Lets a stream say what it was given to say. The sandbox's own end closes by itself when it has heard it. */
+/** Flushes a stream and ends it. The sandbox's end closes by itself when it has received everything. */
 function finish(stream: Duplex, closes: boolean): void {
   const timer = setTimeout(() => stream.destroy(), lastWordsMs).unref();
   stream.once('close', () => clearTimeout(timer));

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 
 const deadlineMs = 15_000;
 
-/** A connection to the first of the addresses that answers. They were checked; nothing is resolved here. */
+/** Connects to the first address that answers. The addresses were checked; nothing is resolved here. */
 export async function dial(addresses: readonly string[], port: number): Promise<Socket> {
   let failure: unknown;
   for (const address of addresses) {
@@ -26,7 +26,7 @@ function dialOne(host: string, port: number): Promise<Socket> {
     socket.once('connect', () => {
       clearTimeout(late);
       socket.off('error', reject);
-      // Later errors are the end of the connection, which both sides see.
+      // Later errors end the connection, which both sides see.
       socket.on('error', () => {});
       resolve(socket);
     });

@@ -5,7 +5,7 @@ import type { EgressTarget } from '../../seams/egress.ts';
 import type { Broker } from './broker.ts';
 import { readClientHello } from './client-hello.ts';
 
-/** A client that says nothing for that long at the start has nothing to say. */
+/** A client that sends nothing for this long waits for the server to speak first. */
 export const firstWordsMs = 60_000;
 /** "access denied" and "unrecognized name", as fatal alerts. */
 const accessDenied = Buffer.from([21, 3, 1, 0, 2, 2, 49]);
@@ -13,7 +13,7 @@ const unrecognizedName = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
 
 export type FirstWords = 'tls' | 'http' | 'other' | 'silence';
 
-/** Bytes that may be blank at the beginning, and a first word: no longer than HTTP is asked for by. */
+/** Maximum blank bytes at the start, and maximum length of the first word of an HTTP request. */
 const mostBeginning = 256;
 const mostWord = 200;
 
@@ -22,26 +22,26 @@ export function isEnough(bytes: Buffer): boolean {
   return bytes.length >= mostBeginning || beginningOf(bytes) !== 'open';
 }
 
-/** Everything that a lenient server may read as HTTP counts as HTTP, and so does a possible beginning of it. */
+/** Everything that a lenient server may read as HTTP counts as HTTP, and so does a possible start of it. */
 export function kindOf(bytes: Buffer): FirstWords {
   if (bytes[0] === 22) return 'tls';
   return beginningOf(bytes) === 'other' ? 'other' : 'http';
 }
 
 /**
- * Empty lines, a word and any white space begin a request. HTTP/2 without TLS and SSH, which begin so too, are not
- * HTTP/1. A blank alone after the word does not decide yet: the rest of the line may come later.
+ * Empty lines, a word and white space start a request. HTTP/2 without TLS and SSH start the same way but are not
+ * HTTP/1. A blank after the word is not enough: the rest of the line may arrive later.
  */
 function beginningOf(bytes: Buffer): 'http' | 'other' | 'open' {
   const text = bytes.subarray(0, mostBeginning).toString('latin1').replace(/^\s+/, '');
   if (/^(PRI \*|SSH-)/.test(text)) return 'other';
   if (/^[\w!#$%&'*+.^`|~-]+[ \t\v\f\r]+[!-~]/.test(text)) return 'http';
   if (!/^([\w!#$%&'*+.^`|~-]+[ \t\v\f\r]*)?$/.test(text)) return 'other';
-  // A word that does not end is refused as a method that nobody has.
+  // An endless word is refused as an unknown method.
   return text.length >= mostWord ? 'http' : 'open';
 }
 
-/** Why this TLS greeting may not go there, with the alert that says so. */
+/** Why this ClientHello must not be sent there, with the TLS alert to return. */
 export function objectionTo(
   broker: Broker,
   target: EgressTarget,

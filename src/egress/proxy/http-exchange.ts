@@ -1,4 +1,4 @@
-/** One request of the proxy and its answer, each on a connection of its own to the server. */
+/** One proxied request and its answer, each on a separate connection to the server. */
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { reasonOf } from '../../base/errors.ts';
@@ -66,10 +66,10 @@ export async function forward(
   sendBody(message, sent, upstream);
 }
 
-/** A stream to the server, above the socket that was dialled. */
+/** A stream to the server on top of the dialled socket. */
 export type Reached = Passage & { readonly connection: Duplex };
 
-/** Allowed, connected and, for HTTPS that is opened, with a certificate that this host has verified. */
+/** Allowed, connected and, for decrypted HTTPS, with a certificate that this host verified. */
 export async function reach(
   { broker, upstreamTls }: Exchange,
   request: Request,

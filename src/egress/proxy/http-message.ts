@@ -1,6 +1,6 @@
 /**
- * HTTP messages as values. A message that crosses is read into one of these, and another one is written from it, with
- * exactly one framing: no header of the sender says how the next reader finds its end.
+ * HTTP messages as values. Every message is parsed into one of these, and a new one is written from it with exactly
+ * one framing. Headers of the sender never decide where a message ends.
  */
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -8,13 +8,13 @@ import type { Duplex } from 'node:stream';
 type Field = readonly [name: string, value: string];
 export type Fields = readonly Field[];
 
-/** Where the body of a request ends. */
+/** How the body of a request is framed. */
 type Framing =
   | { readonly kind: 'none' }
   | { readonly kind: 'length'; readonly bytes: number }
   | { readonly kind: 'chunked' };
 
-/** An answer may also end with its connection; one to HEAD has no body, and the length that GET would get. */
+/** An answer may also end with its connection. An answer to HEAD has no body, only the length that GET would have. */
 type AnswerFraming =
   | Framing
   | { readonly kind: 'until-close' }
@@ -22,7 +22,7 @@ type AnswerFraming =
 
 export interface RequestMessage {
   readonly method: string;
-  /** End to end, without those that frame or route. */
+  /** End-to-end headers, without those that frame or route. */
   readonly fields: Fields;
   readonly framing: Framing;
 }
@@ -38,11 +38,11 @@ interface Problem {
   readonly problem: string;
 }
 
-/** Node's parser drops further fields without notice. */
+/** Node's parser drops further headers silently. */
 const mostFields = 1_000;
 const mostDigits = 15;
 
-/** Fields of one connection, and those that say where a message ends or goes: never copied. */
+/** Headers of one connection, and headers that frame or route: never copied. */
 const ownFields: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -59,18 +59,18 @@ const ownFields: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Fields that `Connection` may not name: a reader that drops them would find another end or another host. */
+/** Headers that `Connection` must not name: a reader that drops them would see another end or another host. */
 const neverNamed: ReadonlySet<string> = new Set(['content-length', 'host', 'transfer-encoding']);
 
-/** Methods whose requests have no body, unless their framing says so. */
+/** Methods whose requests have no body without explicit framing. */
 const bodiless: ReadonlySet<string> = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-/** One spelling for names that programs behind CGI or WSGI cannot tell apart (`Content_Length`, `Content.Length`). */
+/** One spelling for names that CGI or WSGI programs cannot tell apart (`Content_Length`, `Content.Length`). */
 export function fieldName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 }
 
-/** Node gives names and values in turn. */
+/** Node lists names and values alternately. */
 function fieldsOf(raw: readonly string[]): Fields {
   return raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ''] as const] : []));
 }
@@ -89,7 +89,7 @@ export function readRequestMessage(message: IncomingMessage): RequestMessage | P
   return { method, fields, framing: isEmpty ? { kind: 'none' } : framing };
 }
 
-/** The answer to a request with that method. */
+/** The answer to a request with this method. */
 export function readAnswerMessage(answer: IncomingMessage, method: string): AnswerMessage | Problem {
   const { statusCode: status = 0, statusMessage: reason = '' } = answer;
   if (status < 200 || status > 999) return { problem: `the status ${status} ends no request` };
@@ -141,10 +141,10 @@ function framingOf(fields: Fields): Framing | Problem {
     : { problem: 'Content-Length is not a number' };
 }
 
-/** How the connection goes on after the request. */
+/** The state of the connection after the request. */
 type After = 'close' | 'keep-alive' | 'websocket';
 
-/** The message as Node's client writes it: these fields, and exactly one framing. */
+/** The message for Node's client: these headers and exactly one framing. */
 export function writtenAs(
   { method, framing }: RequestMessage,
   {
@@ -170,11 +170,11 @@ export function writtenAs(
 function framingFields(method: string, framing: Framing): Fields {
   if (framing.kind === 'chunked') return [['Transfer-Encoding', 'chunked']];
   if (framing.kind === 'length') return [['Content-Length', String(framing.bytes)]];
-  // Without it Node's client would choose a framing of its own.
+  // Otherwise Node's client would choose a framing.
   return bodiless.has(method) ? [] : [['Content-Length', '0']];
 }
 
-/** Sends the body that the framing names, and not a byte where it names none. */
+/** Sends the body as framed, and nothing without a framing. */
 export function sendBody(
   message: IncomingMessage,
   { framing }: RequestMessage,
@@ -185,13 +185,13 @@ export function sendBody(
   upstream.end();
 }
 
-/** For a server of Node, which chooses between chunks and the end of the connection where there is no length. */
+/** For Node's server, which chooses between chunks and the end of the connection if there is no length. */
 export function answerFields({ framing }: AnswerMessage, fields: Fields): string[] {
   const length: Fields = 'bytes' in framing ? [['Content-Length', String(framing.bytes)]] : [];
   return [...fields, ...length].flat();
 }
 
-/** An answer on a connection that ends with it. */
+/** An answer that ends its connection. */
 export function writeClosingAnswer(
   client: Duplex,
   answer: AnswerMessage,
@@ -222,7 +222,7 @@ function writeHead(
   );
 }
 
-/** Whether an answer of 101 really changes to WebSocket, with its fields. */
+/** The headers, if a 101 answer really changes to WebSocket; otherwise undefined. */
 export function readSwitch(answer: IncomingMessage): Pick<AnswerMessage, 'reason' | 'fields'> | Problem {
   const fields = readFields(answer.rawHeaders);
   if ('problem' in fields) return fields;

@@ -1,4 +1,4 @@
-/** Where a request of the proxy leads, and the message that is written from it. */
+/** The target of a proxied request, and the message that is written for it. */
 import type { IncomingMessage } from 'node:http';
 import { hostOf, shownTarget, targetOf } from '../../contract/host-name.ts';
 import { judgesRequests, type Request } from '../policy/policy.ts';
@@ -8,7 +8,7 @@ import { overrideIn } from './overrides.ts';
 import { failure, type Refusal } from './refusal.ts';
 import { type RequestTarget, readTarget } from './request-target.ts';
 
-/** A request that was understood, and may still be refused. */
+/** A parsed request that may still be refused. */
 export interface Asked {
   readonly request: Request;
   readonly sent: RequestMessage;
@@ -52,7 +52,7 @@ function readWhole({ url = '' }: IncomingMessage): Led | Refusal {
   return 'problem' in target ? failure(target.problem, 400) : { target, place: { host, port } };
 }
 
-/** A request in a tunnel goes where the tunnel goes, and nowhere else. */
+/** A request in a tunnel always goes to the tunnel's target. */
 function readInside(message: IncomingMessage, inside: Request, broker: Broker): Led | Refusal {
   const { url = '' } = message;
   const named = message.headers.host ?? '';
@@ -74,7 +74,7 @@ export function viaOf({ inspected }: Request): Via {
   return inspected ? 'inspected' : 'http';
 }
 
-/** As the server of this request expects to be called. */
+/** The Host header that the server of this request expects. */
 export function hostHeader({ host, port, inspected }: Request): string {
   return shownTarget({ host, port }).replace(inspected ? /:443$/ : /:80$/, '');
 }

@@ -1,4 +1,4 @@
-/** WebSockets over plain HTTP, and over TLS that is opened. */
+/** WebSockets over plain HTTP and over decrypted TLS. */
 import { request as httpRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { shownTarget } from '../../contract/host-name.ts';

@@ -13,7 +13,7 @@ import { forwardUpgrade } from './http-upgrade.ts';
 import { answerRefused, answerRefusedOn, failure, type Refusal } from './refusal.ts';
 import { carry } from './tunnel.ts';
 
-/** Limits of what a sandbox may send before it is listened to. */
+/** Limits for the headers of a sandbox's request. */
 const mostHeaderBytes = 32 * 1024;
 const headersMs = 30_000;
 const keepAliveMs = 60_000;
@@ -23,14 +23,14 @@ export interface InspectionParts extends Pick<InspectorOptions, 'authority' | 'b
 }
 
 /**
- * The HTTP proxy of one sandbox: `GET http://host/path` and `CONNECT host:port`. Node's parser reads what the sandbox
- * sends and a new message is written from it, so that nothing passes which two readers could see differently. Each
- * request of a connection is decided by itself.
+ * The HTTP proxy of one sandbox: `GET http://host/path` and `CONNECT host:port`. Node's parser reads the request and
+ * a new message is written from it, so two readers can never see different requests. Each request of a connection is
+ * checked separately.
  */
 export class HttpProxy implements Disposable {
   readonly #broker: Broker;
   readonly #server: Server;
-  /** Plain HTTP inside of a tunnel: it may go where the tunnel goes, and nowhere else. */
+  /** Plain HTTP inside a tunnel always goes to the tunnel's target. */
   readonly #inside = new WeakMap<Duplex, Request>();
   readonly #exchange: Exchange;
   readonly #inspector: Inspector;
@@ -67,7 +67,7 @@ export class HttpProxy implements Disposable {
     });
   }
 
-  /** A connection from the sandbox; `inside` when it comes through a tunnel to there. */
+  /** A connection from the sandbox; `inside` is the tunnel's target if it comes through one. */
   accept(client: Duplex, inside?: Request): void {
     if (inside !== undefined) this.#inside.set(client, inside);
     client.on('error', () => {});
@@ -75,7 +75,7 @@ export class HttpProxy implements Disposable {
     client.resume();
   }
 
-  /** How to go on with a connection that is to be opened; undefined for all others. */
+  /** How to handle a connection that is to be decrypted; undefined for all others. */
   inspection(
     target: EgressTarget,
     client: Duplex,
@@ -111,7 +111,7 @@ export class HttpProxy implements Disposable {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
       return inspection.serve();
     }
-    // A rule for some methods and paths: the tunnel opens for plain HTTP, and each request in it is looked at.
+    // A rule for some methods or paths: the tunnel opens for plain HTTP, and each request in it is checked.
     if (!this.#broker.decide(target).allowed && this.#isForHttp(target)) {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
       return this.accept(client, target);
@@ -152,8 +152,8 @@ export class HttpProxy implements Disposable {
 }
 
 /**
- * A server that changes to another protocol than WebSocket (h2c, TLS) would take requests that nobody looks at: there
- * the message is an ordinary request, without the offer to change.
+ * A server that switches to another protocol than WebSocket (h2c, TLS) would receive unchecked requests. For other
+ * protocols the message is sent as an ordinary request, without the offer to switch.
  */
 function isForWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket';

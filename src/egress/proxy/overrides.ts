@@ -1,8 +1,8 @@
-/** Fields and query parameters by which some servers take another method or path than the request names. */
+/** Headers and query parameters that some servers read as another method or path. */
 import { type Fields, fieldName } from './http-message.ts';
 import type { RequestTarget } from './request-target.ts';
 
-/** `X-HTTP-Method-Override`, `X-Original-URL`, `X-Rewrite-Uri` and all that are made like these. */
+/** `X-HTTP-Method-Override`, `X-Original-URL`, `X-Rewrite-Uri` and names of the same pattern. */
 const overridingWords = /^(x-(.*-)?)?(http-)?(method|path|uri|url)(-override)?$/;
 const overriding: ReadonlySet<string> = new Set([
   'base-url',
@@ -18,7 +18,7 @@ const overridingQuery: ReadonlySet<string> = new Set(
   ['$httpMethod', '_method', 'x-http-method', 'x-http-method-override', 'x-method-override'].map(fieldName),
 );
 
-/** The first one that a request carries. */
+/** The first one in a request. */
 export function overrideIn(fields: Fields, { query }: RequestTarget): string | undefined {
   const field = fields.find(
     ([name]) => overriding.has(fieldName(name)) || overridingWords.test(fieldName(name)),
@@ -28,7 +28,7 @@ export function overrideIn(fields: Fields, { query }: RequestTarget): string | u
   return name === undefined ? undefined : `the query parameter ${name}`;
 }
 
-/** Names as a server decodes them; some split at semicolons too. */
+/** Decoded names; some servers split at semicolons too. */
 function queryNames(query: string): readonly string[] {
   return query.split(/[&;]/).map((pair) => nameOf(pair));
 }

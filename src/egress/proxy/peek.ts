@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * Looks at the first bytes of a stream until `isEnough`, and puts them back: the next reader sees all of it.
- * Shorter when the stream ends, the time is up or the signal fires.
+ * Reads the first bytes of a stream until `isEnough`, and puts them back for the next reader. Returns fewer bytes
+ * when the stream ends, the time is up or the signal fires.
  */
 export function peek(
   stream: Duplex,

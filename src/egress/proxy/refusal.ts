@@ -20,7 +20,7 @@ export function failure(reason: string, status: 400 | 502 | 503 = 502): Refusal 
   return { status, reason, body: `Geode could not do this: ${reason}.\n` };
 }
 
-/** Printable ASCII only: nothing that a sandbox sent can begin a line of its own. */
+/** Printable ASCII only, so that a sandbox cannot start a header line. */
 function phraseOf(reason: string): string {
   return `Geode: ${reason}`.replace(/[^\x20-\x7e]/g, '?').slice(0, longestPhrase);
 }
@@ -35,7 +35,7 @@ export function answerRefused(response: ServerResponse, { status, reason, body }
   response.end(body);
 }
 
-/** The answer to a CONNECT or an upgrade, whose socket is ours. */
+/** The answer to a CONNECT or an upgrade, whose socket belongs to the proxy. */
 export function answerRefusedOn(socket: Duplex, { status, reason, body }: Refusal): void {
   socket.end(
     `HTTP/1.1 ${status} ${phraseOf(reason)}\r\ncontent-type: text/plain; charset=utf-8\r\n` +

@@ -23,8 +23,8 @@ export type Pinned =
   | { readonly failed: string };
 
 /**
- * The addresses that may be dialled for a host: all of those that its name has now, and none when one of them is not
- * public. An address that is dialled is one that was looked at, so that no second answer can differ.
+ * The addresses that may be dialled for a host: all current ones, or none if one of them is not public. Only checked
+ * addresses are dialled, so a second lookup cannot differ.
  */
 export async function pin(
   host: string,

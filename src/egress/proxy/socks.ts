@@ -10,7 +10,7 @@ import { carry } from './tunnel.ts';
 const greetingMs = 30_000;
 const replies = { done: 0, notAllowed: 2, unreachable: 4, noSuchCommand: 7, noSuchAddress: 8 } as const;
 
-/** SOCKS5 without a password: names are resolved on the host. Only CONNECT: no listening, no UDP. */
+/** SOCKS5 without a password; the host resolves names. CONNECT only: no BIND, no UDP. */
 export async function serveSocks(broker: Broker, client: Duplex, proxy: HttpProxy): Promise<void> {
   const greeting = await read(client, (bytes) => (bytes.length < 2 ? 2 : 2 + (bytes[1] ?? 0)));
   if (greeting === undefined || greeting[0] !== 5) return void client.destroy();
@@ -45,7 +45,7 @@ function reply(client: Duplex, code: number): void {
   else client.end(answer);
 }
 
-/** Takes exactly as much as the length says, which may depend on what came so far. */
+/** Reads exactly `length` bytes; the length may depend on the bytes so far. */
 async function read(client: Duplex, lengthOf: (bytes: Buffer) => number): Promise<Buffer | undefined> {
   const seen = await peek(client, (bytes) => bytes.length >= lengthOf(bytes), greetingMs);
   const length = lengthOf(seen);

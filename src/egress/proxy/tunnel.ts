@@ -7,12 +7,12 @@ import { join } from './crossing.ts';
 import { type FirstWords, firstWordsMs, isEnough, kindOf, objectionTo } from './first-words.ts';
 import { peek } from './peek.ts';
 
-/** Here only TLS and HTTP are spoken: anything else would pass without its name being seen. */
+/** Ports for TLS and HTTP only: any other protocol would pass without a visible name. */
 const webPorts: ReadonlySet<number> = new Set([80, 443]);
 
 /**
- * Carries an allowed connection after the client got its answer. The first bytes of the client must fit the
- * target: the name in TLS is the name that was allowed, and plain HTTP goes to the proxy, which looks at each request.
+ * Carries an allowed connection after the client got its answer. The first bytes must fit the target: the name in TLS
+ * must be the allowed name, and plain HTTP goes to the proxy, which checks each request.
  */
 export async function carry(
   broker: Broker,
@@ -58,7 +58,7 @@ export async function carry(
   join(client, upstream, over);
 }
 
-/** The server may speak first, except where only the web is spoken. */
+/** The server may speak first, except on web ports. */
 async function firstWords(
   client: Duplex,
   upstream: Duplex,

@@ -2,9 +2,9 @@ import type { Door } from '../../seams/egress.ts';
 import type { Binding } from '../bindings/bindings.ts';
 
 /**
- * How programs find the proxy: each name in both cases, since curl reads `http_proxy` in lower case alone and others
- * only in upper case. `ALL_PROXY` speaks HTTP too: some clients hang or fail when it says SOCKS, although the same port
- * takes SOCKS5. No `[::1]` in NO_PROXY: it makes Python's httpx fail on every call.
+ * Environment variables that name the proxy. Each exists in both cases: curl reads `http_proxy` in lower case only,
+ * others in upper case only. `ALL_PROXY` names HTTP too, because some clients hang or fail on SOCKS; the same port
+ * accepts SOCKS5. NO_PROXY has no `[::1]`, because that breaks every call of Python's httpx.
  */
 export function proxyVariables({ port, path }: Door): Readonly<Record<string, string>> {
   const socket = path === null ? {} : { GEODE_PROXY_SOCKET: path };
@@ -25,8 +25,8 @@ export function proxyVariables({ port, path }: Door): Readonly<Record<string, st
 }
 
 /**
- * Which file of certificates each program reads. Most of these replace the roots, so the file has all of them; Node's
- * own adds to them. Wget and apt read no variable: they take the file as an option.
+ * The certificate file that each program reads. Most variables replace the roots, so the file has all of them; Node's
+ * adds to them. Wget and apt read no variable and need an option.
  */
 export function trustVariables(file: string): Readonly<Record<string, string>> {
   const names = [
@@ -45,7 +45,7 @@ export function trustVariables(file: string): Readonly<Record<string, string>> {
   return Object.fromEntries(names.map((name) => [name, file]));
 }
 
-/** Where tools look for the service; its socket too, for those that need no loopback. */
+/** Where tools find the service; also its socket, for tools that need no loopback. */
 export function bindingVariables(
   { name, upstream, variables }: Binding,
   { port, path }: Door,

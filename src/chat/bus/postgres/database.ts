@@ -4,7 +4,10 @@ import { get, run, type Statement, type Work } from '../statements.ts';
 import { postgresChanges as changes } from '../tables.ts';
 
 const bigints = 20;
-/** Of all hosts: two that begin at once must not both make the tables, nor claim in the same moment. */
+/**
+ * Locks shared by all hosts: two hosts that start at once must not both create the tables or claim at the same
+ * moment.
+ */
 const locks = { tables: 7_305_001, claim: 7_305_002, reply: 7_305_003 } as const;
 const connectMs = 10_000;
 const statementMs = 30_000;
@@ -20,7 +23,7 @@ export class Database implements AsyncDisposable {
       connectionTimeoutMillis: connectMs,
       statement_timeout: statementMs,
       keepAlive: true,
-      // Ids and times fit into a number.
+      // Read bigint columns as numbers: ids and times fit.
       types: {
         getTypeParser: (type: number, format?: 'text' | 'binary') =>
           type === bigints ? Number : pg.types.getTypeParser(type, format as 'text'),
@@ -29,7 +32,7 @@ export class Database implements AsyncDisposable {
     this.#pool.on('error', onError);
   }
 
-  /** Brings the tables up to date; hosts that begin at once do it one after the other. */
+  /** Brings the tables up to date. Hosts that start at once take turns. */
   async prepare(): Promise<void> {
     await this.write(function* () {
       yield* run`SELECT pg_advisory_xact_lock(${locks.tables})`;
@@ -45,7 +48,7 @@ export class Database implements AsyncDisposable {
     });
   }
 
-  /** All of the work or none of it. With a lock, one such work at a time over all hosts. */
+  /** Runs the work in one transaction. With a lock, one such transaction at a time across all hosts. */
   async write<T>(work: () => Work<T>, lock?: 'claim' | 'reply'): Promise<T> {
     let client: pg.PoolClient | undefined;
     let broken: Error | undefined;
@@ -74,7 +77,7 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  /** A connection of its own, for notices. The caller ends it. */
+  /** A separate connection for notices. The caller ends it. */
   async connect(): Promise<pg.Client> {
     const client = new pg.Client({
       connectionString: this.#pool.options.connectionString,

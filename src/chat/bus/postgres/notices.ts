@@ -9,8 +9,8 @@ const firstPauseMs = 200;
 const longestPauseMs = 10_000;
 
 /**
- * Listens for changes of other hosts. A notice is only a hint, the rows are the truth: listeners also poll
- * from time to time too, so a lost connection costs speed and nothing else.
+ * Listens for changes of other hosts. A notice is only a hint, the rows are the truth. Listeners also poll, so a lost
+ * connection only costs time.
  */
 export class Notices implements AsyncDisposable {
   readonly #database: Database;
@@ -41,7 +41,7 @@ export class Notices implements AsyncDisposable {
         try {
           await client.query(`LISTEN ${channel}`);
           pauseMs = firstPauseMs;
-          // Changes before the start of listening were not reported.
+          // Reports a change at the start, because earlier ones were not received.
           this.#notify();
           await lost;
         } finally {
@@ -55,7 +55,7 @@ export class Notices implements AsyncDisposable {
   }
 }
 
-/** Resolves when the connection is gone or nobody wants it any more. */
+/** Resolves when the connection is lost or no longer needed. */
 function until(client: pg.Client, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     client.once('end', resolve);

@@ -10,7 +10,7 @@ export interface PostgresBusOptions {
   /** `postgres://user:password@host/database`. */
   readonly url: string;
   readonly log: Log;
-  /** How long a host keeps its lanes after its last sign of life; then another host takes them. */
+  /** How long a host keeps its lanes after its last sign of life. Then another host takes them. */
   readonly keepMs?: number;
   /** The clock of leases. Default: the database's, so that hosts need not agree. */
   readonly now?: () => number;
@@ -18,11 +18,11 @@ export interface PostgresBusOptions {
 
 const usualKeepMs = 15_000;
 
-/** The bus in PostgreSQL, for several hosts. */
+/** The bus in PostgreSQL, shared by several hosts. */
 export class PostgresBus extends SqlBus implements AsyncDisposable {
   readonly #database: Database;
   readonly #notices: Notices;
-  /** Identifies this process; another one of the same machine is another host. */
+  /** Identifies this process; another process of the same machine is another host. */
   readonly #host: string;
 
   private constructor(database: Database, { log, keepMs = usualKeepMs, now }: PostgresBusOptions) {
@@ -47,14 +47,14 @@ export class PostgresBus extends SqlBus implements AsyncDisposable {
     this.#notices = new Notices(database, log, () => this.notify());
   }
 
-  /** `bus_failed` when the database cannot be reached. */
+  /** Throws `bus_failed` if the database cannot be reached. */
   static async open(options: PostgresBusOptions): Promise<PostgresBus> {
     await using opened = new AsyncDisposableStack();
     const database = opened.use(
       new Database(options.url, (err) => options.log.warn({ err }, 'A connection to PostgreSQL was lost')),
     );
     await database.prepare();
-    // Hosts that were killed are still in the table.
+    // Killed hosts are still in the table.
     await database.write(function* () {
       yield* run`DELETE FROM bus_hosts WHERE until < ${options.now?.() ?? (yield* databaseClock())}`;
     });
@@ -63,10 +63,10 @@ export class PostgresBus extends SqlBus implements AsyncDisposable {
     return bus;
   }
 
-  /** Other hosts can take its lanes at once. */
+  /** Lets other hosts take its lanes at once. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#notices[Symbol.asyncDispose]();
-    await this.#database.write(() => run`DELETE FROM bus_hosts WHERE id = ${this.#host}`).catch(() => {}); // It runs out by itself.
+    await this.#database.write(() => run`DELETE FROM bus_hosts WHERE id = ${this.#host}`).catch(() => {}); // It expires by itself.
     await this.#database[Symbol.asyncDispose]();
   }
 }

@@ -17,10 +17,10 @@ export interface DiscordOptions {
   readonly token: string;
   readonly apiUrl: string;
   readonly groups: 'addressed' | 'all' | 'off';
-  /** The channel closes it. */
+  /** Owned by the channel, which closes it. */
   readonly marks: ChannelMarks;
   readonly log: Log;
-  /** Between two edits of one message; Discord allows five in five seconds. */
+  /** Between two edits of one message. Discord allows five edits in five seconds. */
   readonly editEveryMs?: number;
 }
 
@@ -31,16 +31,16 @@ type Receive = (incoming: Incoming) => Promise<void>;
 const longestText = 1_800;
 const mostOnWire = 2_000;
 const usualEditMs = 1_200;
-/** Discord knows a nonce for a few minutes. */
+/** Discord remembers a nonce for a few minutes. */
 const repeatMs = 120_000;
 const intents = { guildMessages: 1 << 9, directMessages: 1 << 12, messageContent: 1 << 15 };
-/** Places that are asked what was missed, and how much each is asked for. */
+/** Number of places to check for missed messages, and the maximum to fetch from each. */
 const mostPlaces = 200;
 const pageSize = 100;
 const mostPages = 10;
 const fileHosts = ['cdn.discordapp.com', 'media.discordapp.net'];
 
-/** A bot on Discord. The Chat SDK renders; the gateway and the calls are ours. */
+/** A bot on Discord. The Chat SDK renders; gateway and calls are Geode's own. */
 export async function openDiscord(options: DiscordOptions): Promise<Channel> {
   // Loaded only where a bot is configured.
   return new Discord(await import('@chat-adapter/discord'), options);
@@ -80,7 +80,7 @@ class Discord implements Channel {
     const gateway = new DiscordGateway({
       rest: this.#rest,
       token,
-      // Without that last one Discord leaves out the text of what is not meant for the bot, and needs no permit.
+      // Without the last intent, Discord leaves out the text of messages to others, and needs no permission.
       intents:
         intents.guildMessages | intents.directMessages | (groups === 'all' ? intents.messageContent : 0),
       began: async (botId, signal) => {
@@ -120,7 +120,7 @@ class Discord implements Channel {
     await this.#rest.call('POST', path, { timeoutMs: 5_000 }).catch(() => {});
   }
 
-  /** Addresses of files are good for a day only, so each is asked for when it is needed. */
+  /** Addresses of files are valid for a day, so each is requested when needed. */
   fetchFile(file: IncomingFile, mostBytes: number): Promise<Uint8Array> {
     return fetchNamed(file, mostBytes, async () => {
       const [channel = '', message = '', id] = file.reference.split('/');
@@ -141,13 +141,14 @@ class Discord implements Channel {
 
   #payload({ text, buttons = [], file, edits, key }: Outgoing): { json: object } | { body: FormData } {
     const common = {
-      // Nobody is called by what an agent writes.
+      // Never notify people whom an agent mentions.
       allowed_mentions: { parse: [] },
-      // The same nonce within a few minutes is the same message.
+      // Discord shows two sends with the same nonce within a few minutes once.
       ...(key !== undefined && edits === undefined && { nonce: nonceOf(key), enforce_nonce: true }),
     };
     const rendered = this.#render(text);
-    // Discord cuts nothing and takes no empty text: what it would refuse is sent as it was written.
+    // Discord neither truncates text nor accepts empty text. If rendering fails either rule, send the text as
+    // written.
     const content = rendered.length > mostOnWire || rendered.trim() === '' ? text : rendered;
     if (file !== undefined) {
       const body = new FormData();
@@ -167,7 +168,7 @@ class Discord implements Channel {
     if (name === 'MESSAGE_CREATE' || name === 'MESSAGE_UPDATE') {
       const message = messageSchema.safeParse(data);
       if (!message.success) return this.#senseless(name);
-      // Discord tells of a change too when it has added a preview.
+      // Discord also reports a change when it has added a preview.
       if (name === 'MESSAGE_UPDATE' && (message.data.edited_timestamp ?? null) === null) return;
       await this.#receive(message.data, receive);
       if (name === 'MESSAGE_CREATE') this.#options.marks.set(placeOf(message.data), message.data.id);
@@ -177,7 +178,7 @@ class Discord implements Channel {
       const { id, token, data: given } = interaction.data;
       const { value } = this.#adapter.decodeDiscordCustomId(given?.custom_id ?? '');
       await this.#pass(pressed(interaction.data, value), receive);
-      // Ends the wait that the button shows. What was pressed is stored already, so nothing depends on this.
+      // Ends the progress display of the button. The press is already stored, so nothing depends on this.
       await this.#rest
         .call('POST', `/interactions/${id}/${token}/callback`, { json: { type: 6 }, timeoutMs: 5_000 })
         .catch(() => {});
@@ -207,7 +208,7 @@ class Discord implements Channel {
       for (let after = mark, page = 0; page < mostPages; page += 1) {
         const path = `/channels/${channel}/messages?after=${after}&limit=${pageSize}`;
         const found = await this.#rest.call('GET', path, { signal }).catch((error) => {
-          // The channel is gone, or the bot was sent out of it.
+          // The channel was deleted, or the bot was removed from it.
           if (!(error instanceof PlatformError) || ![403, 404].includes(error.status)) throw error;
           log.warn({ err: error, place }, 'Missed messages on Discord cannot be read');
           return [];
@@ -223,7 +224,7 @@ class Discord implements Channel {
   }
 }
 
-/** History does not say of which server it is. */
+/** History does not name the server. */
 function placeOf({ guild_id: guild, channel_id: channel }: DiscordMessage): string {
   return `${guild ?? ''}/${channel}`;
 }

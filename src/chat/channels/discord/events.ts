@@ -50,7 +50,7 @@ export const interactionSchema = z.looseObject({
 });
 export type DiscordInteraction = z.infer<typeof interactionSchema>;
 
-/** A message, or an answer to one; the rest are notices of Discord. */
+/** A message or a reply; other types are notices of Discord. */
 const written = [0, 19];
 
 /** A message of a person; undefined for anything else. A thread is a place of its own. */

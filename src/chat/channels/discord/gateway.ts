@@ -9,9 +9,11 @@ export interface DiscordGatewayOptions {
   readonly rest: DiscordRest;
   readonly token: string;
   readonly intents: number;
-  /** A new session started: earlier messages are not delivered by themselves. */
+  /** A new session started: earlier messages are not delivered automatically. */
   readonly began: (botId: string, signal: AbortSignal) => Promise<void>;
-  /** Stores what an event says. What it throws ends the connection, and Discord repeats the event when we resume. */
+  /**
+   * Stores the content of an event. If it throws, the connection ends and Discord repeats the event after the resume.
+   */
   readonly take: (event: { readonly name: string; readonly data: unknown }) => Promise<void>;
   readonly log: Log;
 }
@@ -30,7 +32,7 @@ const readySchema = z.looseObject({
 });
 const addressSchema = z.looseObject({ url: z.string() });
 
-/** Closing with another code than these keeps the session, so that it can be resumed. */
+/** Closing with any code except these keeps the session, so it can be resumed. */
 const leaveCode = 1000;
 const comeBackCode = 4000;
 const sessionLost = [1000, 1001, 4003, 4004, 4007, 4009];
@@ -48,7 +50,7 @@ interface Session {
   readonly url: string;
 }
 
-/** Discord's gateway: a websocket that a bot listens on, and resumes after it was lost. */
+/** Discord's gateway: a WebSocket for the bot's events, resumed after a lost connection. */
 export class DiscordGateway {
   readonly #options: DiscordGatewayOptions;
   #session: Session | undefined;
@@ -105,7 +107,7 @@ export class DiscordGateway {
     else if (op === 7) socket.close(comeBackCode);
     else if (op === 9) {
       if (d !== true) this.#forget();
-      // Discord asks for a pause before another try.
+      // Discord asks for a pause before the next attempt.
       await delay(1_000 + Math.random() * 2_000, undefined, { signal }).catch(() => {});
       socket.close(comeBackCode);
     } else if (op === 0) {
@@ -149,7 +151,7 @@ export class DiscordGateway {
   }
 }
 
-/** Beats as often as Discord asks. A beat without an answer means that nobody is there. */
+/** Sends heartbeats at Discord's interval. A heartbeat without an answer means a dead connection. */
 class Heart {
   readonly #last: () => number | null;
   #timer: NodeJS.Timeout | undefined;

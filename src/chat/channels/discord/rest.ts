@@ -10,13 +10,13 @@ export interface DiscordRest {
 
 const usualTimeoutMs = 60_000;
 
-/** Discord's REST API as a bot. */
+/** Client of Discord's REST API with a bot token. */
 export function discordRest(apiUrl: string, token: string): DiscordRest {
   return {
     call: (method, path, { timeoutMs = usualTimeoutMs, ...rest } = {}) =>
       callPlatform({
         platform: 'Discord',
-        // The token of an interaction is a part of its path.
+        // The path contains the token of an interaction.
         what: `${method} ${path.replace(/^(\/interactions\/\w+)\/.*/, '$1')}`,
         url: `${apiUrl.replace(/\/$/, '')}${path}`,
         method,

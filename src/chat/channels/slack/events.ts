@@ -52,7 +52,7 @@ export function incomingOf(event: SlackMessage, botUser: string): Incoming | und
   return written(event, event, botUser);
 }
 
-/** Slack tells of a change too when it has added a preview. */
+/** Slack also reports a change when it has added a preview. */
 function changed(event: SlackMessage, botUser: string): Incoming | undefined {
   const { message, previous_message: before } = event;
   if (message?.edited === undefined || message.text === before?.text) return undefined;
@@ -73,13 +73,13 @@ function written(
 ): Incoming | undefined {
   const { user, ts, text, files, bot_id: bot, user_profile: profile } = message;
   if (user === undefined || bot !== undefined || user === botUser) return undefined;
-  // The names of direct messages begin with a D, where no kind is said.
+  // The ids of direct messages start with a D where the type is missing.
   const isGroup = kind === undefined ? !channel.startsWith('D') : kind !== 'im';
   const mention = `<@${botUser}>`;
   return {
     channel: 'slack',
     address: addressOf(channel, message.thread_ts),
-    // A mention comes twice, as two kinds of event.
+    // Slack sends a mention twice, as two types of event.
     id: `${channel}/${ts}`,
     sender: { id: user, name: personName(profile?.display_name || profile?.real_name, user) },
     text: slackMrkdwnToMarkdown(text.replaceAll(mention, '')).trim(),

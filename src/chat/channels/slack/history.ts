@@ -8,7 +8,7 @@ import type { SlackApi } from './web-api.ts';
 
 const pageSize = 200;
 const mostPages = 10;
-/** Between Slack's clock and ours. */
+/** Allowed difference between Slack's clock and this machine's. */
 const clockSkewMs = 300_000;
 
 const historySchema = z.looseObject({
@@ -17,13 +17,13 @@ const historySchema = z.looseObject({
 });
 
 interface Asked {
-  /** A time of Slack. */
+  /** A Slack timestamp. */
   readonly after: string;
   readonly withMetadata?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** Messages of a place after a time, the oldest first; Slack gives the newest first, page by page. */
+/** Messages of a place after a time, oldest first. Slack sends pages, newest first. */
 export async function history(
   bot: SlackApi,
   place: string,
@@ -51,7 +51,7 @@ const ownSchema = z.looseObject({
   metadata: z.looseObject({ event_payload: z.looseObject({ key: z.string() }) }),
 });
 
-/** The outcome of an earlier try of a message: our messages carry their keys. Undefined: it did not arrive. */
+/** The outcome of an earlier attempt to send. Geode's messages carry their keys. Undefined: it did not arrive. */
 export async function earlierTry(
   bot: SlackApi,
   {
@@ -71,7 +71,7 @@ export async function earlierTry(
     }
     return undefined;
   } catch (error) {
-    // The app may not read what is written there.
+    // The app may not read messages there.
     if (error instanceof PlatformError && error.status === 400) return lost('a message');
     throw error;
   }

@@ -16,16 +16,16 @@ import { socketMode } from './socket.ts';
 import { type SlackApi, slackApi } from './web-api.ts';
 
 export interface SlackOptions {
-  /** `xoxb-…`: it reads and writes. */
+  /** `xoxb-…`: reads and writes. */
   readonly botToken: string;
-  /** `xapp-…`: it opens the socket. */
+  /** `xapp-…`: opens the socket. */
   readonly appToken: string;
   readonly apiUrl: string;
   readonly groups: 'addressed' | 'all' | 'off';
-  /** The channel closes it. */
+  /** Owned by the channel, which closes it. */
   readonly marks: ChannelMarks;
   readonly log: Log;
-  /** Between two edits of one message; Slack allows about fifty a minute. */
+  /** Between two edits of one message. Slack allows about fifty a minute. */
   readonly editEveryMs?: number;
 }
 
@@ -35,13 +35,16 @@ type Receive = (incoming: Incoming) => Promise<void>;
 /** A section with buttons takes 3000 characters, plain Markdown four times as many. */
 const longestText = 2_900;
 const usualEditMs = 1_500;
-/** Places that are asked what was missed. */
+/** Number of places to check for missed messages. */
 const mostPlaces = 200;
-/** Our own messages can be found for as long as Slack keeps them. */
+/** Geode's own messages can be found as long as Slack keeps them. */
 const repeatMs = 24 * 3_600_000;
 const fileHosts = ['slack.com', 'slack-files.com', 'slack-edge.com'];
 
-/** A Slack app in socket mode. The Chat SDK reads Slack's markup and draws blocks; the socket and the calls are ours. */
+/**
+ * A Slack app in socket mode. The Chat SDK reads Slack's markup and builds blocks; the socket and the calls are
+ * Geode's own.
+ */
 export async function openSlack(options: SlackOptions): Promise<Channel> {
   // Loaded only where an app is configured.
   return new Slack(await import('@chat-adapter/slack/blocks'), options);
@@ -57,7 +60,7 @@ class Slack implements Channel {
   readonly #app: SlackApi;
   readonly #health = new ChannelHealth(this.name);
   readonly #closing = new AbortController();
-  /** The last message at each address, where the typing sign is shown. */
+  /** The last message at each address, for the typing indicator. */
   readonly #lastHeard = new Map<string, string>();
   readonly #names = new Map<string, string>();
   #showsTyping = true;
@@ -154,7 +157,7 @@ class Slack implements Channel {
     try {
       return await history(this.#bot, place, { after, signal });
     } catch (error) {
-      // The app is no member any more, or may not read what was written before.
+      // The app is no longer a member, or may not read earlier messages.
       if (!(error instanceof PlatformError) || error.status !== 400) throw error;
       this.#options.log.warn({ err: error, place }, 'Missed messages on Slack cannot be read');
       return [];
@@ -168,7 +171,7 @@ class Slack implements Channel {
     const { channel, thread } = placeIn(address);
     const card = cardOf(quiet(text), buttons);
     const content =
-      // Blocks stay in a message for as long as no others take their place.
+      // Blocks stay in a message until others replace them.
       buttons.length === 0 && !dropsButtons
         ? { markdown_text: quiet(text) }
         : { text: this.#blocks.cardToFallbackText(card), blocks: this.#blocks.cardToBlockKit(card) };
@@ -187,7 +190,7 @@ class Slack implements Channel {
     return sentSchema.parse(answer).ts;
   }
 
-  /** Three calls: Slack names a place, takes the bytes there, and shows the file at last. */
+  /** Three calls: Slack names an upload URL, takes the bytes there, then shows the file. */
   async #upload(address: string, text: string, file: NonNullable<Outgoing['file']>): Promise<string> {
     const { channel, thread } = placeIn(address);
     const asked = new URLSearchParams({ filename: file.name, length: String(file.bytes.length) });
@@ -238,7 +241,7 @@ class Slack implements Channel {
     if (event.subtype !== 'message_changed') this.#options.marks.set(placeOf(event), event.ts);
   }
 
-  /** Events name people by their ids. */
+  /** Events identify people by ids. */
   async #named(incoming: Incoming): Promise<Incoming> {
     const { id, name } = incoming.sender;
     if (name !== id) return incoming;
@@ -249,7 +252,7 @@ class Slack implements Channel {
     return { ...incoming, sender: { id, name: known } };
   }
 
-  /** An app that may not read people calls them by their ids. */
+  /** An app without permission to read profiles uses the ids as names. */
   async #nameOf(id: string): Promise<string> {
     const asked = new URLSearchParams({ user: id });
     const answer = await this.#bot.call('users.info', asked, { timeoutMs: 5_000 }).catch(() => undefined);
@@ -296,7 +299,7 @@ function placeOf({ channel, thread_ts: thread }: SlackMessage): string {
   return thread === undefined ? channel : `${channel}/${thread}`;
 }
 
-/** Nobody is called by what an agent writes: a channel would ring for all who are in it. */
+/** Never notify people whom an agent mentions: `@channel` would alert everybody. */
 function quiet(text: string): string {
   return text.replaceAll(/<(?=!(?:channel|here|everyone|subteam))/g, '<\u200b');
 }

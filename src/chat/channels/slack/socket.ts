@@ -4,11 +4,11 @@ import { leadSocket } from '../lead-socket.ts';
 import type { SlackApi } from './web-api.ts';
 
 export interface SlackSocketOptions {
-  /** With the token of the app, which is not the bot's. */
+  /** Uses the app token, not the bot token. */
   readonly app: SlackApi;
-  /** The connection is there: what was said before it does not come by itself. */
+  /** Connected. Earlier messages have to be fetched. */
   readonly began: (signal: AbortSignal) => Promise<void>;
-  /** Stores what an envelope says; only then it is acknowledged. */
+  /** Stores the content of an envelope, then acknowledges it. */
   readonly take: (kind: string, payload: unknown) => Promise<void>;
   readonly log: Log;
 }
@@ -22,7 +22,7 @@ const addressSchema = z.looseObject({ url: z.string() });
 const pingEveryMs = 15_000;
 const leaveCode = 1000;
 
-/** One connection of Slack's socket mode. Returns when Slack wants a new one. */
+/** One connection of Slack's socket mode. Returns when Slack asks for a new one. */
 export async function socketMode(
   { app, began, take, log }: SlackSocketOptions,
   up: () => void,

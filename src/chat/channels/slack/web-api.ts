@@ -3,7 +3,7 @@ import { callPlatform } from '../call-platform.ts';
 import { PlatformError } from '../platform-error.ts';
 
 export interface SlackApi {
-  /** The answer of a method. Arguments of a form for methods that read no JSON. */
+  /** The answer of a method. `form`: arguments for methods that read no JSON. */
   call(
     method: string,
     given: object | URLSearchParams,
@@ -14,11 +14,11 @@ export interface SlackApi {
 const answerSchema = z.looseObject({ ok: z.boolean(), error: z.string().optional() });
 const usualTimeoutMs = 60_000;
 
-/** Refusals that end when the token is set right, and those that end by themselves. */
+/** Refusals that end when the token is fixed, and refusals that end by themselves. */
 const ofToken = ['invalid_auth', 'not_authed', 'token_revoked', 'token_expired', 'account_inactive'];
 const ofHaste = ['ratelimited', 'rate_limited'];
 
-/** Slack's Web API with one token. It answers 200 to what it refuses, too. */
+/** Slack's Web API with one token. It answers 200 even to refused calls. */
 export function slackApi(apiUrl: string, token: string): SlackApi {
   return {
     async call(method, given, { timeoutMs = usualTimeoutMs, signal } = {}) {
@@ -45,6 +45,6 @@ function statusOf(error: string): number {
   if (ofToken.includes(error)) return 401;
   if (ofHaste.includes(error)) return 429;
   if (error === 'service_unavailable') return 503;
-  // Slack says of these that a part of the call may have been done.
+  // For these errors Slack says that part of the call may have been done.
   return ['internal_error', 'fatal_error', 'request_timeout'].includes(error) ? 504 : 400;
 }

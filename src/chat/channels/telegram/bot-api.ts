@@ -12,7 +12,7 @@ const answerSchema = z.object({
     .optional(),
 });
 
-/** The group became a supergroup, which has another id. */
+/** The group became a supergroup, which has a new id. */
 export class MovedError extends PlatformError {
   readonly to: string;
 
@@ -45,7 +45,7 @@ export function botApi(apiUrl: string, token: string): BotApi {
       const answer = answerSchema.safeParse(parsedJson(await response.text()));
       if (!answer.success) {
         const message = `Telegram answered ${method} with what makes no sense (${response.status})`;
-        // A refusal of a proxy before it; with a status of success the call may have been done.
+        // Refused by a proxy in front of Telegram. With a success status the call may have been done.
         throw response.ok ? new Error(message) : new PlatformError(message, response.status);
       }
       const { ok, result, description = 'no reason given', error_code: code, parameters } = answer.data;

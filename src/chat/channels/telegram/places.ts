@@ -2,12 +2,12 @@ import type { ChannelMarks } from '../channel-marks.ts';
 import type { TelegramPlace } from './sender.ts';
 
 /**
- * Groups that became supergroups: Telegram gives them another id, and for us the chat stays the one it was. The marks of
- * the channel keep which is which.
+ * Groups that became supergroups. Telegram gives them a new id; the chat stays the same in Geode. The channel's marks
+ * store the mapping.
  */
 export class Places {
   readonly #marks: ChannelMarks;
-  /** By the id that a group had first: the id that it has now. */
+  /** Current id by the group's first id. */
   readonly #moved: Map<string, string>;
 
   constructor(marks: ChannelMarks) {
@@ -23,13 +23,13 @@ export class Places {
     this.#moved.set(first, to);
   }
 
-  /** As the chat was first known, with a topic behind it. */
+  /** The first known id of the chat, followed by the topic. */
   addressOf(chat: string, topic?: number): string {
     const [first = chat] = [...this.#moved].find(([, now]) => now === chat) ?? [];
     return topic === undefined ? first : `${first}:${topic}`;
   }
 
-  /** Where it is now. */
+  /** The current address. */
   placeOf(address: string): TelegramPlace {
     const [first = '', topic] = address.split(':');
     return { chat: this.#moved.get(first) ?? first, topic };

@@ -8,11 +8,11 @@ import { type Bot, type Update, updateSchema } from './updates.ts';
 
 export interface PollerOptions {
   readonly api: BotApi;
-  /** How long the platform holds a request when nothing comes. */
+  /** How long the platform holds a request open when there are no updates. */
   readonly pollMs: number;
-  /** As its clients show them to people who type a slash. */
+  /** Shown by Telegram's clients when a person types a slash. */
   readonly commands: readonly { readonly command: string; readonly description: string }[];
-  /** Stores what came in. What it throws is tried again. */
+  /** Stores the updates. If it throws, they are requested again. */
   readonly take: (bot: Bot, update: Update) => Promise<void>;
   readonly changed: (state: ChannelState) => void;
   readonly log: Log;
@@ -22,18 +22,18 @@ const botSchema = z.object({ id: z.number(), username: z.string().regex(/^\w+$/)
 const slackMs = 15_000;
 
 /**
- * Asks Telegram for updates until a request fails. An update is acknowledged by asking for the ones after it, which
- * happens only when it is stored: after a crash Telegram sends it again.
+ * Polls Telegram for updates until a request fails. Asking for later updates acknowledges the earlier ones. That
+ * happens only after they are stored, so Telegram sends them again after a crash.
  */
 export function polling(options: PollerOptions): KeepConnectedOptions['connect'] {
   const { api, commands, changed, log } = options;
   let isListed = false;
   let offset = 0;
   return async (up, signal) => {
-    // This request shows at once when the platform is back; the one for updates may wait.
+    // This request answers as soon as the platform is back; the one for updates may wait.
     const bot = botSchema.parse(await api.call('getMe', {}, { timeoutMs: slackMs, signal }));
     changed({ state: 'connected' });
-    // Commands work without the list, so a refusal of it changes nothing.
+    // Commands work without the menu, so a refusal is harmless.
     if (!isListed)
       await api.call('setMyCommands', { commands }, { timeoutMs: slackMs, signal }).catch((err) => {
         log.warn({ err }, `Telegram did not take the list of commands: ${reasonOf(err)}`);
@@ -63,7 +63,7 @@ async function getUpdates(
 
 const numberSchema = z.looseObject({ update_id: z.number() });
 
-/** An update that cannot be understood is logged and passed over: it would be sent again for ever. */
+/** Log an update that cannot be understood and skip it: Telegram would send it forever. */
 async function takeOne({ take, log }: PollerOptions, bot: Bot, given: unknown): Promise<number> {
   const { update_id: number } = numberSchema.parse(given);
   const update = updateSchema.safeParse(given);

@@ -4,13 +4,13 @@ import type { Outgoing } from '../../../seams/channel.ts';
 import { PlatformError } from '../platform-error.ts';
 import type { BotApi } from './bot-api.ts';
 
-/** A chat of Telegram, and the topic in it. */
+/** A chat on Telegram and a topic in it. */
 export interface TelegramPlace {
   readonly chat: string;
   readonly topic: string | undefined;
 }
 
-/** One way to write a text there. */
+/** One form in which a text can be sent. */
 interface Form {
   readonly method: 'sendRichMessage' | 'sendMessage' | 'editMessageText';
   readonly content: object;
@@ -19,10 +19,10 @@ interface Form {
 const longestText = 4_096;
 const longestCaption = 1_024;
 const sendTimeoutMs = 60_000;
-/** A server that does not know rich messages is asked again after this long. */
+/** Delay before trying rich messages again on a server that does not support them. */
 const richPauseMs = 3_600_000;
 
-/** Writes messages: as rich ones, as MarkdownV2, and as plain text, whichever Telegram takes first. */
+/** Sends messages in the first form that Telegram accepts: rich, MarkdownV2, plain text. */
 export class TelegramSender {
   readonly #api: BotApi;
   readonly #render: (markdown: string) => string;
@@ -33,7 +33,7 @@ export class TelegramSender {
     this.#render = render;
   }
 
-  /** Gives the id of the message. Throws what Telegram says of the last form. */
+  /** Returns the id of the message. Throws Telegram's error for the last form. */
   async send(place: TelegramPlace, { text, buttons = [], file, edits }: Outgoing): Promise<string> {
     if (file !== undefined) return this.#document(place, text, file);
     const common = {
@@ -85,7 +85,7 @@ export function target({ chat, topic }: TelegramPlace) {
   return { chat_id: chat, ...(topic !== undefined && { message_thread_id: Number(topic) }) };
 }
 
-/** A button as the events know it again: at most 64 bytes. */
+/** Button data that the events can map back: at most 64 bytes. */
 function keyboard(buttons: NonNullable<Outgoing['buttons']>) {
   const row = buttons.map(({ label, value }, index) => ({
     text: label,
@@ -106,7 +106,7 @@ function numberOf(messageId: string): number {
   return Number(messageId.split(':').at(-1));
 }
 
-/** The form is not good here; another one may be. */
+/** This form was refused; the next one may work. */
 function isOfForm(error: unknown): boolean {
   if (!(error instanceof PlatformError)) return false;
   return (
@@ -121,7 +121,7 @@ function isUnknownMethod(error: unknown): boolean {
   return error.status === 404 || (error.status === 400 && /rich message is unsupported/i.test(error.message));
 }
 
-/** Editing a message into what it is already is refused, and is what was wanted. */
+/** Telegram refuses an edit without changes. The message already has this text, so it is a success. */
 export function isUnchanged(error: unknown): boolean {
   return /message is not modified/i.test(reasonOf(error));
 }

@@ -20,23 +20,25 @@ export interface TelegramOptions {
   readonly token: string;
   readonly apiUrl: string;
   readonly groups: 'addressed' | 'all' | 'off';
-  /** The channel closes it. */
+  /** Owned by the channel, which closes it. */
   readonly marks: ChannelMarks;
   readonly log: Log;
-  /** How long the platform holds a request when nothing comes. */
+  /** How long the platform holds a request open when there are no updates. */
   readonly pollMs?: number;
-  /** Between two edits of one message; Telegram allows one a second, and fewer in groups. */
+  /** Between two edits of one message. Telegram allows one a second, fewer in groups. */
   readonly editEveryMs?: number;
 }
 
-/** Telegram takes 4096 characters; the adapter escapes what Telegram would misread, which may double them. */
+/** Telegram takes 4096 characters; escaping in the adapter may double the length. */
 const longestText = 2000;
 const privateEditMs = 1_100;
 const groupEditMs = 3_100;
-/** An adapter remembers every message that passes through it, and sorts all of them again with each new one. */
+/** The adapter stores every message that passes through it, and sorts all of them for each new one. */
 const adapterUses = 500;
 
-/** A bot on Telegram, by long polling. The Chat SDK reads messages and renders MarkdownV2; the calls are ours. */
+/**
+ * A bot on Telegram, by long polling. The Chat SDK reads messages and renders MarkdownV2; the calls are Geode's own.
+ */
 export async function openTelegram(options: TelegramOptions): Promise<Channel> {
   // Loaded only where a bot is configured.
   const { createTelegramAdapter, TelegramFormatConverter } = await import('@chat-adapter/telegram');
@@ -81,7 +83,7 @@ class Telegram implements Channel {
   }
 
   editEveryMs(address: string): number {
-    // The numbers of groups are negative.
+    // Group ids are negative.
     return this.#options.editEveryMs ?? (address.startsWith('-') ? groupEditMs : privateEditMs);
   }
 
@@ -102,15 +104,15 @@ class Telegram implements Channel {
       const { edits } = outgoing;
       if (edits !== undefined && isUnchanged(error)) return { outcome: 'sent', platformId: edits };
       if (error instanceof MovedError) {
-        // An update may have said so while this was on its way.
+        // An update may have reported the migration during the send.
         this.#places.moved(place.chat, error.to);
         if (this.#places.placeOf(address).chat !== place.chat) return this.send(address, outgoing);
       }
-      // A topic that was removed: what it should say is said beside the topics.
+      // The topic was deleted: write outside of the topics.
       if (place.topic !== undefined && /thread not found/i.test(reasonOf(error)))
         return this.send(this.#places.addressOf(place.chat), outgoing);
       const failure = sendFailure('Telegram', error);
-      // The message to edit is gone: the person removed it, perhaps.
+      // The message to edit was deleted, perhaps by the person.
       if (edits !== undefined && failure.outcome === 'refused') return { ...failure, outcome: 'gone' };
       this.#health.failed(failure.error.message);
       return failure;
@@ -135,7 +137,7 @@ class Telegram implements Channel {
     this.#health.changed({ state: 'stopped' });
   }
 
-  /** An update that cannot be read is passed over: Telegram would send it again for ever, and nothing behind it. */
+  /** Skip an update that cannot be read: otherwise Telegram would send it forever and nothing after it. */
   #read(bot: Bot, update: Update): Incoming | undefined {
     try {
       return incomingOf(this.#adapters.one, this.#places, bot, update);
@@ -156,7 +158,7 @@ class Telegram implements Channel {
       await receive(groups === 'all' ? { ...incoming, isAddressed: true } : incoming);
     }
     const button = update.callback_query;
-    // Ends the little clock on the button. It is stored already, so nothing depends on this.
+    // Ends the progress display of the button. The press is stored, so nothing depends on this.
     if (button !== undefined)
       await this.#api
         .call('answerCallbackQuery', { callback_query_id: button.id }, { timeoutMs: 5_000 })

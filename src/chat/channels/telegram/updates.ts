@@ -14,7 +14,7 @@ const personSchema = z.looseObject({
 
 type TelegramMessage = Parameters<TelegramAdapter['parseMessage']>[0];
 
-/** Fields that the adapter relies on. */
+/** Fields that the adapter needs. */
 const shapeOfMessage = z.looseObject({
   message_id: z.number(),
   date: z.number(),
@@ -25,7 +25,7 @@ const shapeOfMessage = z.looseObject({
   reply_to_message: z.looseObject({ from: personSchema.optional() }).optional(),
 });
 
-/** Fields that the adapter does not read. */
+/** Fields that the adapter ignores. */
 const detailSchema = z.looseObject({
   message_thread_id: z.number().optional(),
   is_topic_message: z.boolean().optional(),
@@ -38,7 +38,7 @@ const detailSchema = z.looseObject({
       from: personSchema.optional(),
       text: z.string().optional(),
       caption: z.string().optional(),
-      // The beginning of a topic counts as answered by all that is in it.
+      // Every message in a topic counts as a reply to the topic's first message.
       forum_topic_created: z.unknown().optional(),
     })
     .optional(),
@@ -68,7 +68,7 @@ export interface Bot {
   readonly username: string;
 }
 
-/** A group that became a supergroup; the update may come from either side. */
+/** A group became a supergroup. The update may name either as the chat. */
 export function movedIn({ message }: Update): { readonly from: string; readonly to: string } | undefined {
   const { migrate_to_chat_id: to, migrate_from_chat_id: from } = moveSchema.parse(message ?? {});
   const own = String(message?.chat.id);
@@ -102,7 +102,7 @@ export function incomingOf(
       : [{ name: fileName(name ?? type), sizeBytes: size ?? null, reference }];
   });
   const unreadable = unreadableKinds.find((kind) => kind in message);
-  // The rest are notices of Telegram: somebody came, a message was pinned.
+  // The other types are notices of Telegram: a person joined, a message was pinned.
   if (written === '' && files.length === 0 && unreadable === undefined) return undefined;
   const detail = detailSchema.parse(message);
   const isGroup = message.chat.type !== 'private';
@@ -128,7 +128,7 @@ const unreadableKinds = ['sticker', 'contact', 'location', 'venue', 'poll', 'dic
 
 type Detail = z.infer<typeof detailSchema>;
 
-/** In a plain group an answer has a thread id too, which is no place of its own. */
+/** In a plain group a reply also has a thread id, but no place of its own. */
 function topicOf({ is_topic_message: isTopic, message_thread_id: topic }: Detail): number | undefined {
   return isTopic === true ? topic : undefined;
 }
@@ -140,7 +140,7 @@ function quotedIn({ quote, reply_to_message: answered }: Detail): Incoming['quot
   return { by: from === undefined ? 'somebody' : senderOf(from).name, text };
 }
 
-/** A button carries the text that pressing it says. */
+/** A button carries the text that it sends. */
 function pressed(places: Places, query: NonNullable<Update['callback_query']>): Incoming | undefined {
   const { id, from, data, message } = query;
   if (message === undefined) return undefined;
@@ -160,7 +160,7 @@ function pressed(places: Places, query: NonNullable<Update['callback_query']>): 
 
 const buttonSchema = z.object({ v: z.string() });
 
-/** As the adapter writes it. */
+/** In the adapter's format. */
 function buttonValue(data = ''): string | undefined {
   if (!data.startsWith('chat:')) return undefined;
   return buttonSchema.safeParse(parsedJson(data.slice('chat:'.length))).data?.v;
@@ -189,7 +189,7 @@ function isMeant(
   return nameOf(bot).test(text);
 }
 
-/** The bot that a command names, if it names one. */
+/** The bot that a command is addressed to, if any. */
 function commandName(text: string): string | undefined {
   return /^\/\w+@(\w+)/.exec(text)?.[1];
 }
@@ -199,7 +199,7 @@ function isForOther(text: string, bot: Bot): boolean {
   return name !== undefined && name.toLowerCase() !== bot.username.toLowerCase();
 }
 
-/** The name and not a part of a longer one, nor of an address of mail. */
+/** The whole name, not part of a longer name or an email address. */
 function nameOf({ username }: Bot): RegExp {
   return new RegExp(`(?<![\\w@.+-])@${username}(?!\\w|\\.\\w)`, 'gi');
 }

@@ -12,9 +12,9 @@ export interface Graph {
 
 const version = 'v25.0';
 const usualTimeoutMs = 60_000;
-/** Meta's numbers for "too fast": of the app, the account, the number, and to one person. */
+/** Meta's codes for rate limits: of the app, the account, the number, and one recipient. */
 const ofHaste = [4, 80007, 130429, 131048, 131056];
-/** The token has ended, or may not do this. */
+/** The token has expired or lacks the permission. */
 const ofToken = [0, 190];
 
 /** Meta's Graph API with one token. */
@@ -40,7 +40,7 @@ export function graph(apiUrl: string, token: string): Graph {
   };
 }
 
-/** Meta's status alone does not say what is the matter. */
+/** The status alone does not identify the error. */
 function plain(error: PlatformError): PlatformError {
   const { code = -1, message, retryAfterMs } = error;
   if (ofHaste.includes(code)) return new PlatformError(message, 429, retryAfterMs, code);

@@ -6,7 +6,7 @@ import type { WhatsAppChange } from './webhook.ts';
 
 const mediaSchema = z.looseObject({ id: z.string(), mime_type: z.string() });
 
-/** Fields that the adapter relies on. */
+/** Fields that the adapter needs. */
 const shapeOfMessage = z.looseObject({
   id: z.string().min(1),
   type: z.string(),
@@ -37,7 +37,7 @@ const messageSchema = z.custom<WhatsAppRawMessage['message']>(
   (value) => shapeOfMessage.safeParse(value).success,
 );
 
-/** `senseless` for what cannot be understood, undefined for what nobody wrote. */
+/** `senseless` for an invalid message, undefined for one that no person wrote. */
 export function incomingOf(
   adapter: WhatsAppAdapter,
   { metadata, contacts }: WhatsAppChange,
@@ -71,7 +71,7 @@ export function incomingOf(
           const plain = name ?? `${kind}.${mimeType?.split(/[/;]/)[1] ?? 'bin'}`;
           return reference === undefined ? [] : [{ name: fileName(plain), sizeBytes: null, reference }];
         }),
-    // The Cloud API knows no groups.
+    // The Cloud API has no groups.
     isGroup: false,
     isAddressed: true,
   };
@@ -80,12 +80,12 @@ export function incomingOf(
 const ignored = ['reaction', 'system', 'order', 'unsupported'];
 const unreadable = ['sticker', 'contacts', 'location'];
 
-/** A button carries the text that pressing it says. */
+/** A button carries the text that it sends. */
 function pressedIn({ interactive }: WhatsAppRawMessage['message']): string | undefined {
   return interactive?.button_reply?.id ?? interactive?.list_reply?.id;
 }
 
-/** The adapter puts words of its own where a file has no caption. */
+/** The adapter adds a text of its own to files without a caption. */
 function captionOf(message: WhatsAppRawMessage['message']): string | undefined {
   const media = message.document ?? message.image ?? message.video;
   if (media !== undefined) return media.caption ?? '';

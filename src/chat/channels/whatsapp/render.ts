@@ -1,6 +1,6 @@
 import { parseMarkdown } from 'chat';
 
-/** A piece of Markdown, as far as it is looked at here. */
+/** A Markdown token, as far as the renderer reads it. */
 interface Piece {
   readonly type: string;
   readonly value?: string | undefined;
@@ -18,8 +18,8 @@ interface Place {
 }
 
 /**
- * Markdown as WhatsApp shows it. Its marks count only at the edges of words, and it knows no escapes: what it would
- * misread is written as it stood.
+ * Renders Markdown for WhatsApp. WhatsApp's marks only work at the edges of words and cannot be escaped, so text that
+ * it would misread stays as written.
  */
 export function whatsAppText(markdown: string): string {
   return block(parseMarkdown(markdown), markdown).trim();

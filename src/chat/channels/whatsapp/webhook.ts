@@ -7,7 +7,7 @@ import type { Webhook } from '../../../seams/channel.ts';
 export interface WhatsAppWebhookOptions {
   readonly appSecret: string;
   readonly verifyToken: string;
-  /** Stores what one change says. */
+  /** Stores the content of one change. */
   readonly take: (value: WhatsAppChange) => Promise<void>;
   readonly log: Log;
 }
@@ -21,7 +21,7 @@ const contactSchema = z.looseObject({
 const changeSchema = z.looseObject({
   metadata: z.looseObject({ phone_number_id: z.string() }),
   contacts: z.array(contactSchema).default([]),
-  /** Each is looked at by itself, so that one that makes no sense spoils no other. */
+  /** Parse each one separately, so that an invalid one does not affect the others. */
   messages: z.array(z.unknown()).default([]),
   statuses: z.array(z.unknown()).default([]),
 });
@@ -66,7 +66,7 @@ function changesIn(body: Uint8Array, log: Log): readonly WhatsAppChange[] {
   }
 }
 
-/** In a time that says nothing of where they differ. */
+/** Compares in constant time. */
 function isSame(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);

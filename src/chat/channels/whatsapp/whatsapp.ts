@@ -18,30 +18,33 @@ export interface WhatsAppOptions {
   readonly token: string;
   readonly appSecret: string;
   readonly verifyToken: string;
-  /** Meta's id of our number, not the number itself. */
+  /** Meta's id of the bot's number, not the number itself. */
   readonly phoneNumberId: string;
   readonly apiUrl: string;
   readonly log: Log;
-  /** Between two looks whether the token is still good. */
+  /** Interval of checks that the token is still valid. */
   readonly checkEveryMs?: number;
 }
 
 type Receive = (incoming: Incoming) => Promise<void>;
 type Buttons = NonNullable<Outgoing['buttons']>;
 
-/** WhatsApp takes 4096 characters; its own marks may lengthen a text. */
+/** WhatsApp takes 4096 characters; its marks may lengthen a text. */
 const longestText = 3_000;
 const mostOnWire = 4_096;
 const usualCheckMs = 300_000;
 const mostRemembered = 1_000;
-/** Meta's number for "the person has not written for a day". */
+/** Meta's code for "the person has not written for a day". */
 const windowClosed = 131047;
 const fileHosts = ['lookaside.fbsbx.com', 'fbcdn.net', 'whatsapp.net'];
-/** A message has three buttons of 20 characters below 1024 of text; a list has ten of 24 below 4096. */
+/**
+ * A message has at most three buttons of 20 characters and 1024 of text; a list has ten entries of 24 and 4096 of
+ * text.
+ */
 const buttonLimits = { count: 3, label: 20, text: 1_024 };
 const listLimits = { label: 24 };
 
-/** A number on WhatsApp's Cloud API. The Chat SDK reads; the webhook, the calls and the marks of texts are ours. */
+/** A number on WhatsApp's Cloud API. The Chat SDK reads; the webhook, the calls and the rendering are Geode's own. */
 export async function openWhatsApp(options: WhatsAppOptions): Promise<Channel> {
   // Loaded only where a number is configured.
   const [{ createWhatsAppAdapter }, { whatsAppText }] = await Promise.all([
@@ -70,7 +73,7 @@ class WhatsApp implements Channel {
   readonly #graph: Graph;
   readonly #health = new ChannelHealth(this.name);
   readonly #closing = new AbortController();
-  /** The last message of each person; the typing sign refers to it. */
+  /** The last message of each person, for the typing indicator. */
   readonly #lastHeard = new Map<string, string>();
   #receive: Receive | undefined;
   #closed: Closed | undefined;
@@ -89,12 +92,12 @@ class WhatsApp implements Channel {
     return this.#health.status;
   }
 
-  /** A message on WhatsApp stays as it was sent. */
+  /** Messages on WhatsApp cannot be edited. */
   editEveryMs(): null {
     return null;
   }
 
-  /** Meta calls us, so there is nothing to listen on; what can be seen from here is whether the token is good. */
+  /** Meta calls Geode, so there is nothing to listen on. The only check possible here is whether the token is valid. */
   start(receive: Receive, closed: Closed): void {
     const { phoneNumberId, checkEveryMs = usualCheckMs, log } = this.#options;
     this.#receive = receive;
@@ -164,7 +167,7 @@ class WhatsApp implements Channel {
 
   #content(markdown: string, buttons: Buttons): object {
     const rendered = this.#render(markdown);
-    // Empty texts are refused.
+    // WhatsApp refuses empty texts.
     const text = rendered.length > mostOnWire || rendered === '' ? markdown : rendered;
     if (buttons.length === 0) return { type: 'text', text: { preview_url: false, body: text } };
     const fits = buttons.length <= buttonLimits.count && text.length <= buttonLimits.text;
@@ -200,7 +203,7 @@ class WhatsApp implements Channel {
   }
 
   async #receiveMessage(incoming: Incoming): Promise<void> {
-    // Meta repeats what is not answered with 200.
+    // Meta repeats a call that is not answered with 200.
     if (this.#receive === undefined) throw new GeodeError('stopping', 'The channel is not open');
     this.#lastHeard.delete(incoming.address);
     this.#lastHeard.set(incoming.address, incoming.id);
@@ -210,7 +213,7 @@ class WhatsApp implements Channel {
     await this.#receive(incoming);
   }
 
-  /** Meta tells later when a message that it took did not arrive. */
+  /** Meta reports later that an accepted message did not arrive. */
   async #look(given: unknown): Promise<void> {
     const { data } = statusSchema.safeParse(given);
     if (data?.status !== 'failed') return;
