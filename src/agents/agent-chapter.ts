@@ -1,6 +1,6 @@
 import type { Chapter } from '../ledger/ledger.ts';
 
-/** AUTOINCREMENT: the number of an event that is gone is never given again. */
+/** AUTOINCREMENT: the number of a deleted event is never used again. */
 export const agentChapter: Chapter = {
   name: 'agents',
   changes: [
@@ -45,7 +45,7 @@ export const agentChapter: Chapter = {
       message TEXT NOT NULL,
       PRIMARY KEY (conversation, number)
     ) STRICT`,
-    // A transcript outlives its conversation, so it refers to none.
+    // No foreign key: a transcript outlives its conversation.
     `ALTER TABLE agent_conversations ADD COLUMN audience TEXT NOT NULL DEFAULT 'private';
     CREATE TABLE agent_summaries (
       conversation INTEGER PRIMARY KEY REFERENCES agent_conversations (id) ON DELETE CASCADE,

@@ -12,15 +12,15 @@ interface AskParts {
   readonly conversations: ConversationTable;
   readonly turns: TurnTable;
   readonly approvals: Approvals;
-  /** Acts that need no question. */
+  /** Actions that need no question. */
   readonly allow: readonly PermissionClass[];
 }
 
 const choices = ['allow-once', 'allow-session', 'deny'] as const;
 
 /**
- * Asks the user, by an approval, whether an agent may do something. An approval that an earlier host asked for is joined
- * and not told again; what was allowed for the session is not asked.
+ * Asks the user through an approval whether an agent may do something. Joins the approval of an earlier host without
+ * a second notice. Actions allowed for the session are not asked.
  */
 export async function askPerson(
   { conversations, turns, approvals, allow }: AskParts,
@@ -44,7 +44,7 @@ export async function askPerson(
     },
     { signal: AbortSignal.any([signal, ...(ending === undefined ? [] : [ending])]) },
   );
-  deciding.catch(() => {}); // Waited for below.
+  deciding.catch(() => {}); // Awaited below.
   const open = approvals
     .list(user, { chat })
     .findLast((each) => each.kind === 'tool' && each.detail === detail);
@@ -55,7 +55,7 @@ export async function askPerson(
   )
     events.push([{ type: 'permission-request', id: open.id, tool, input }]);
   const decided = await deciding.catch((error) => {
-    // The next host asks again; otherwise nothing would happen any more, whatever a person says.
+    // Keep the approval open for the next host; otherwise nobody would act on the decision.
     if (open !== undefined && stopReason(signal) !== 'host-ends')
       approvals.decide(user, open.id, { decision: 'deny', by: 'the end of the turn' });
     throw error;
@@ -77,7 +77,7 @@ function answerOf(decision: ApprovalDecision): PermissionAnswer {
   return answers[decision];
 }
 
-/** The other way round, for a caller that answers through the agent. */
+/** The reverse mapping, for a caller that answers through the agent. */
 export function decisionOf(answer: PermissionAnswer): ApprovalDecision {
   return answer === 'deny' ? 'deny' : `allow-${answer}`;
 }

@@ -51,7 +51,7 @@ export class ConversationTable {
       .map(({ chat }) => this.get(user, String(chat)));
   }
 
-  /** Conversations without an open turn for which a driver still keeps something. */
+  /** Conversations without an open turn for which a driver still stores state. */
   left(): readonly (Pick<ConversationRow, 'id' | 'user' | 'chat' | 'driver'> & {
     readonly state: unknown;
   })[] {
@@ -78,7 +78,7 @@ export class ConversationTable {
     return this.get(user, chat);
   }
 
-  /** The audience never becomes smaller again. */
+  /** An audience never becomes smaller. */
   openToGroup(conversation: number): void {
     this.#ledger.write(
       (sql) => sql.run`UPDATE agent_conversations SET audience = 'group' WHERE id = ${conversation}`,
@@ -100,7 +100,7 @@ export class ConversationTable {
     );
   }
 
-  /** Tools that a person allowed for the whole conversation. */
+  /** Tools that a person allowed for the entire conversation. */
   allowed(conversation: number): readonly string[] {
     const row = this.#ledger.read(
       (sql) => sql.get`SELECT allowed FROM agent_conversations WHERE id = ${conversation}`,

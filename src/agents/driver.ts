@@ -6,7 +6,7 @@ import type { PersistentSandbox, UserSandboxes } from '../seams/persistent.ts';
 import type { TerminalSize } from '../seams/process.ts';
 import type { Act } from './permission-policy.ts';
 
-/** Events that a driver yields; the host adds the first, the last and those about files. */
+/** Events that a driver yields; the host adds the first, the last and file events. */
 export type DriverHappening = Extract<
   AgentHappening,
   { readonly type: 'text' | 'thinking' | 'answer-restart' | 'tool-call' | 'tool-result' | 'usage' }
@@ -23,31 +23,31 @@ export interface DriverTurn {
   /** Paths in the workspace. */
   readonly attachments: readonly string[];
   readonly model: string | null;
-  /** `group`: the memory of the user is not available to this turn. */
+  /** `group`: this turn has no access to the user's memory. */
   readonly audience: Audience;
-  /** Another host began this turn. */
+  /** Another host started this turn. */
   readonly isResumed: boolean;
-  /** Calls of this turn that have no result yet, because another host ended during them. */
+  /** Calls of this turn without a result, because another host ended during them. */
   readonly openCalls: readonly OpenCall[];
-  /** The state that the driver last stored for this conversation; undefined at the beginning. */
+  /** The state that the driver last stored for this conversation; undefined at first. */
   readonly state: unknown;
   /**
-   * Keeps the happenings, and the driver's own state if it is given, in one step; then tells the readers. What a
-   * driver reads once, such as a line of a journal, it keeps with the place where it goes on.
+   * Stores the events, and the driver's state if given, in one transaction; then notifies readers. A driver that
+   * reads a source once, such as a journal, stores its position together with the events.
    */
   keep(happenings: readonly DriverHappening[], state?: unknown): void;
   /**
-   * Keeps these together with the end of the turn, which the driver returns or throws next. A host that is killed in
-   * between has kept none of it, and the next one reads the end again.
+   * Stores these together with the end of the turn, which the driver returns or throws next. If a host is killed
+   * before that, none of it is stored, and the next host reads the end again.
    */
   keepLast(happenings: readonly DriverHappening[], state: unknown): void;
-  /** Asks a person, unless the policy allows it ahead, and waits for the answer. The signal ends the wait. */
+  /** Asks a person, unless the policy allows it in advance, and waits for the answer. The signal ends the wait. */
   ask(request: PermissionRequest, options?: Cancel): Promise<PermissionAnswer>;
-  /** Fires on an interrupt, when the turn takes too long, and when the host ends. */
+  /** Fires on an interrupt, on the turn's timeout, and when the host ends. */
   readonly signal: AbortSignal;
 }
 
-/** A call of a tool. */
+/** A tool call. */
 export type OpenCall = Pick<Extract<AgentHappening, { readonly type: 'tool-call' }>, 'id' | 'tool'>;
 
 export interface PermissionRequest {
@@ -64,15 +64,15 @@ export interface DriverTerminal
   keep(state: unknown): void;
 }
 
-/** The screen of an agent's program: a process with a terminal, in the sandbox. While it runs, no turn begins. */
+/** The screen of an agent's program: a process with a terminal in the sandbox. While it runs, no turn starts. */
 interface AgentScreen {
-  /** The process that runs, if one does. */
+  /** The running process, if any. */
   find(state: unknown, sandbox: PersistentSandbox): Promise<string | undefined>;
-  /** Goes on with the conversation where its last turn, or the last screen, left it. */
+  /** Continues the conversation after its last turn or screen. */
   start(given: DriverTerminal): Promise<string>;
 }
 
-/** How a turn ended by itself. What was used is summed up from the events. */
+/** How a turn ended by itself. Usage is summed up from the events. */
 export interface TurnEnd {
   readonly outcome: Exclude<AgentResult['outcome'], 'interrupted'>;
   readonly text: string;
@@ -80,11 +80,11 @@ export interface TurnEnd {
 
 export interface AgentDriver extends Partial<Disposable> {
   readonly name: DriverName;
-  /** Its turns hear what is said while they run. */
+  /** Its turns accept messages while they run. */
   readonly listens?: true;
-  /** Refuses what cannot begin at all, before anything is written: a model that is not there. */
+  /** Throws for settings that cannot work, such as an unknown model, before anything is stored. */
   check(model: string | null): void;
-  /** The sandbox of the chat, with all that the agent needs to be there. */
+  /** The sandbox of the chat with everything that the agent needs. */
   open(
     sandboxes: UserSandboxes,
     chat: string,
@@ -92,15 +92,18 @@ export interface AgentDriver extends Partial<Disposable> {
     model: string | null,
   ): Promise<PersistentSandbox>;
   /**
-   * Leads one turn to its end. A failure is thrown. When the signal fires because of an interrupt, everything that the
-   * turn runs has ended before this settles; when the host ends, a program may go on for the next host.
+   * Runs one turn to its end. Failures are thrown. When the signal fires for an interrupt, every process of the turn
+   * has ended before this settles. When the host ends, a program may continue for the next host.
    */
   turn(turn: DriverTurn): Promise<TurnEnd>;
-  /** Another host left this conversation without a turn: what it keeps running is this one's to end some day. */
+  /**
+   * Takes over a conversation that another host left without a turn, with its running program, which this host has to
+   * end later.
+   */
   adopt?(conversation: number, state: unknown, sandboxes: UserSandboxes, chat: string): void;
-  /** Left out of agents that have no screen of their own. */
+  /** Missing for agents without a screen of their own. */
   readonly terminal?: AgentScreen;
-  /** Ends what the conversation keeps running between turns, and forgets what it keeps. */
+  /** Ends what the conversation keeps running between turns, and deletes its stored state. */
   stop?(state: unknown, sandboxes: UserSandboxes, chat: string): Promise<void>;
 }
 

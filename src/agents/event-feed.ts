@@ -12,7 +12,7 @@ export interface ReadOptions extends Cancel {
   readonly follow?: boolean | undefined;
 }
 
-/** The kept events of conversations, for any number of readers. */
+/** The stored events of conversations, for any number of readers. */
 export class EventFeed {
   readonly #conversations: ConversationTable;
   readonly #turns: TurnTable;
@@ -47,7 +47,7 @@ export class EventFeed {
     }
   }
 
-  /** Ends with `stopping` when the host does, and with `cancelled` on the signal. */
+  /** Ends with `stopping` when the host ends, and with `cancelled` on the signal. */
   async *follow(
     conversation: number,
     after: number,
@@ -66,7 +66,7 @@ export class EventFeed {
       }
       if (page.length > 0) continue;
       if (!this.#conversations.has(conversation)) return;
-      // Nothing comes between the look and the wait: both are in one breath.
+      // Nothing can happen between the check and the wait, because both are synchronous.
       await once(this.#news, String(conversation), { signal: stop }).catch(() => {});
     }
   }

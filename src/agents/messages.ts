@@ -35,7 +35,7 @@ export interface CheckedMessage {
   readonly attachments: readonly Attachment[];
 }
 
-/** `invalid_input` or `too_large`. */
+/** Throws `invalid_input` or `too_large`. */
 export function checkMessage(given: AgentMessage): CheckedMessage {
   const parsed = schema.safeParse(given);
   if (!parsed.success)
@@ -54,7 +54,7 @@ export function checkMessage(given: AgentMessage): CheckedMessage {
   return { text, mark, attachments, unattended };
 }
 
-/** Gives their paths in the workspace. A name that is taken gets a number. */
+/** Returns their paths in the workspace. A name that is taken gets a number. */
 export async function writeAttachments(
   files: Files,
   attachments: readonly Attachment[],

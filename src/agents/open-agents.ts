@@ -28,14 +28,14 @@ import { type TurnRow, TurnTable } from './turn-table.ts';
 export interface AgentsOptions extends TurnOptions {
   readonly ledger: Ledger;
   readonly drivers: readonly AgentDriver[];
-  /** For conversations that name none. */
+  /** For conversations without a choice of their own. */
   readonly driver: DriverName;
 }
 
-/** A turn that several hosts in a row did not survive is not tried by another. */
+/** A turn that several hosts in a row did not survive is not tried again. */
 const mostStarts = 5;
 
-/** Goes on with the turns that another host left open. */
+/** Continues turns that another host left open. */
 export function openAgents(options: AgentsOptions): Agents {
   const agents = new HostedAgents(options);
   agents.resumeAll();
@@ -50,7 +50,7 @@ class HostedAgents implements Agents {
   readonly #running: RunningTurns;
   readonly #steers: Steers;
   readonly #log: Log;
-  /** Chats whose turn is about to begin. */
+  /** Chats whose turn is about to start. */
   readonly #starting = new Map<string, Promise<unknown>>();
   readonly #ending = new AbortController();
 
@@ -120,7 +120,7 @@ class HostedAgents implements Agents {
     }
   }
 
-  /** The turn of a message that was sent before. */
+  /** The turn of a message that was sent earlier. */
   #earlier(user: string, chat: string, { mark }: CheckedMessage): Begun | undefined {
     const conversation = mark === null ? undefined : this.#conversations.find(user, chat);
     if (conversation === undefined || mark === null) return undefined;
@@ -136,16 +136,16 @@ class HostedAgents implements Agents {
     return await work;
   }
 
-  /** The conversation, if there is one; refuses while a turn of it runs. */
+  /** The conversation, if any; throws while one of its turns runs. */
   async #idle(user: string, chat: string): Promise<ConversationRow | undefined> {
-    // A turn whose last event is kept has only to be let go of.
+    // If the last event of a turn is stored, only its driver has to let go.
     if (this.#conversations.find(user, chat)?.state === 'idle') await this.#running.ended(user, chat);
     const known = this.#conversations.find(user, chat);
     if (this.#running.has(user, chat) || known?.state === 'running') throw busy(chat);
     return known;
   }
 
-  /** Several who come at once have their turns one after the other. */
+  /** Concurrent callers get their turns one after another. */
   async #alone<T>(
     user: string,
     chat: string,
@@ -195,7 +195,7 @@ class HostedAgents implements Agents {
     return { process, isNew: true };
   }
 
-  /** The driver and the sandbox of a conversation, as it is or as it is about to begin. */
+  /** The driver and the sandbox of an existing or new conversation. */
   async #place(
     user: string,
     chat: string,
@@ -222,7 +222,7 @@ class HostedAgents implements Agents {
     void settled.then(() => this.#starting.delete(key));
   }
 
-  /** Everything that can be refused is done before the turn is on record. */
+  /** Everything that can be refused is checked before the turn is stored. */
   async #prepare(
     user: string,
     chat: string,
@@ -311,7 +311,7 @@ class HostedAgents implements Agents {
     return true;
   }
 
-  /** Null where a workspace cannot be marked: then nothing is said of its files. */
+  /** Null where workspaces have no undo points: then there are no file events. */
   async #mark({ snapshots, chat }: PersistentSandbox): Promise<string | null> {
     try {
       return (await snapshots?.mark())?.name ?? null;

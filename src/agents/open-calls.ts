@@ -1,7 +1,7 @@
 import type { AgentHappening } from '../seams/agent.ts';
 import type { DriverHappening, OpenCall } from './driver.ts';
 
-/** Calls without a result, in their order. */
+/** Calls without a result, in order. */
 export function openCalls(events: readonly AgentHappening[]): readonly OpenCall[] {
   const open = new Map<string, OpenCall>();
   for (const event of events)
@@ -10,7 +10,7 @@ export function openCalls(events: readonly AgentHappening[]): readonly OpenCall[
   return [...open.values()];
 }
 
-/** The result of a call whose outcome nobody knows. */
+/** The result of a call with an unknown outcome. */
 export function unfinished({ id, tool }: OpenCall, why: string): DriverHappening {
   return { type: 'tool-result', id, tool, output: why, failed: true };
 }

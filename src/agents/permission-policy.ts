@@ -3,7 +3,7 @@ import { isGeodeError } from '../base/errors.ts';
 import type { PermissionClass } from '../seams/agent.ts';
 import type { Files } from '../seams/files.ts';
 
-/** The act of a call that needs permission, as far as its driver knows. */
+/** The action of a call that needs permission, as far as its driver knows. */
 export type Act =
   | { readonly type: 'read' }
   | { readonly type: 'edit'; readonly paths: readonly string[] }
@@ -12,7 +12,7 @@ export type Act =
   | { readonly type: 'dangerous' }
   | { readonly type: 'other' };
 
-/** Whether an operator allowed this kind of act ahead, so that nobody is asked. */
+/** Whether an operator allowed this kind of action in advance, so that nobody is asked. */
 export function isAllowedAhead(
   act: Act,
   classes: readonly PermissionClass[],
@@ -27,8 +27,8 @@ export function isAllowedAhead(
 }
 
 /**
- * Whether a link is on the way to one of the paths: then its words do not say what is changed, and a person is asked.
- * A path that cannot be looked at counts as one.
+ * Whether one of the paths goes through a link. Then the words do not show what is changed, and a person is asked. A
+ * path that cannot be checked counts as a link.
  */
 export async function leadsThroughLink(
   paths: readonly string[],
@@ -48,7 +48,7 @@ function pathsTo(path: string): readonly string[] {
   return path.split('/').map((_, index, parts) => parts.slice(0, index + 1).join('/'));
 }
 
-/** Below the workspace, and not where agents keep their sessions. */
+/** Inside the workspace, but not where agents store their sessions. */
 function isOwn(path: string, workdir: string): boolean {
   if (path.startsWith('~')) return false;
   const place = normalize(isAbsolute(path) ? path : join(workdir, path));
@@ -56,9 +56,9 @@ function isOwn(path: string, workdir: string): boolean {
   return place.startsWith(`${workdir}/`) && place !== own && !place.startsWith(`${own}/`);
 }
 
-/** No quotes, variables, redirections or other signs of the shell: such a command says what it does. */
+/** No quotes, variables, redirections or other shell syntax: the text of such a command is exactly what runs. */
 const plainCommand = /^[\w@%+=:,./ -]+$/;
-/** No option may tell a runner to run something else, or under another shell. */
+/** No option may make a runner run something else, or use another shell. */
 const testCommands: readonly RegExp[] = [
   /^(npm|pnpm|yarn|bun run) (run )?test(:[\w-]+)?(?!.* --?(script-shell|shell|exec|call)\b)( |$)/,
   /^(npx |pnpm |yarn |bunx )?(vitest|jest|mocha|ava)( |$)/,
@@ -73,7 +73,7 @@ const testCommands: readonly RegExp[] = [
 ];
 const changeFolder = /^cd (?!\/|-)(?!.*\.\.)[\w@%+=:,./-]+$/;
 
-/** Commands one after the other, of which each runs tests; the first may go into a folder of the workspace. */
+/** A sequence of test commands; the first part may change into a folder of the workspace. */
 function runsTests(command: string, workdir: string): boolean {
   const parts = command.trim().split(/ *&& */);
   const [first = '', ...rest] = parts;

@@ -32,12 +32,12 @@ export interface TurnToRun {
 }
 
 const mostChanges = 500;
-/** In the workspace, where agents keep their sessions. */
+/** Folders in the workspace where agents store their sessions. */
 const ownFolder = '.geode';
 
 /**
- * Runs one turn from its first event, or from where an earlier host left it, to its last. Never throws. Undefined: the
- * host ends first, and the turn stays open for the next one.
+ * Runs one turn from its first event, or from where an earlier host stopped, to its last. Never throws. Undefined:
+ * the host ends first, and the turn stays open for the next one.
  */
 export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentHappening | undefined> {
   const { turns, log, keepEvents, notifyReaders } = parts;
@@ -58,7 +58,7 @@ export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentH
     notifyReaders();
     return facts;
   } catch (error) {
-    // The ledger cannot be written to: the next host finds the turn open.
+    // The ledger cannot be written: the next host finds the turn open.
     log.error({ err: error, chat: conversation.chat }, 'a turn of an agent could not be kept');
     return stopReason(signal) === 'host-ends' ? undefined : failure(error);
   }
@@ -104,7 +104,7 @@ function resultOf(outcome: AgentResult['outcome'], text: string): AgentHappening
   return { type: 'result', outcome, text, usage: noUsage, cost: null, durationMs: 0 };
 }
 
-/** A price that is not known for one call is not known for the sum. */
+/** If the price of one call is unknown, the total is unknown. */
 function sumOf(events: readonly AgentHappening[], row: TurnRow): Omit<AgentResult, 'outcome' | 'text'> {
   let usage = noUsage;
   let cost: number | null = 0;

@@ -13,13 +13,13 @@ export interface TurnOptions {
   readonly sandboxes: Sandboxes;
   readonly approvals: Approvals;
   readonly turnTimeoutMs: number;
-  /** Of turns during which nobody is there. */
+  /** Timeout of unattended turns. */
   readonly unattendedTimeoutMs: number;
   /** Events to keep per conversation; older ones are deleted. */
   readonly keepEvents: number;
-  /** Acts that agents may do without asking. */
+  /** Actions that agents may do without asking. */
   readonly allow: readonly PermissionClass[];
-  /** Values that no event may show. */
+  /** Values that events must not show. */
   readonly secrets?: readonly string[];
   readonly events?: EventSink;
   readonly log?: Log;
@@ -35,13 +35,13 @@ interface TurnPlace {
 interface RunningTurn {
   readonly id: string;
   readonly conversation: number;
-  /** It hears what is said while it runs. */
+  /** The turn accepts messages while it runs. */
   readonly listens: boolean;
   readonly stop: AbortController;
   readonly ended: Promise<void>;
 }
 
-/** The turns that this host leads, at most one of each chat. */
+/** The turns that this host runs, at most one per chat. */
 export class RunningTurns {
   readonly #options: TurnOptions;
   readonly #conversations: ConversationTable;
@@ -62,12 +62,12 @@ export class RunningTurns {
     return this.#running.has(keyOf(user, chat));
   }
 
-  /** Waits for the end of a turn, if there is one. */
+  /** Waits for the end of a turn, if one runs. */
   async ended(user: string, chat: string): Promise<void> {
     await this.#running.get(keyOf(user, chat))?.ended;
   }
 
-  /** The turn that hears what is said now. */
+  /** The turn that receives messages now. */
   listening(user: string, chat: string): Pick<RunningTurn, 'id' | 'conversation'> | undefined {
     const turn = this.#running.get(keyOf(user, chat));
     return turn?.listens && !turn.stop.signal.aborted ? turn : undefined;
@@ -90,7 +90,7 @@ export class RunningTurns {
     this.#running.set(key, { ...turn, stop, ended });
   }
 
-  /** Resolves when everything of the turn has ended. Returns false if no turn runs. */
+  /** Resolves when every process of the turn has ended. Returns false if no turn runs. */
   async interrupt(user: string, chat: string): Promise<boolean> {
     const turn = this.#running.get(keyOf(user, chat));
     if (turn === undefined) return false;
@@ -130,7 +130,7 @@ export class RunningTurns {
     return unattended ? unattendedTimeoutMs : turnTimeoutMs;
   }
 
-  /** Keeps the sandbox from being stopped as idle. One that is gone needs no keeping. */
+  /** Protects the sandbox from an idle stop. A removed sandbox needs no protection. */
   async #thinking({ user, chat }: ConversationRow, until: number): Promise<void> {
     await this.#options.sandboxes
       .of(user)
@@ -139,7 +139,7 @@ export class RunningTurns {
   }
 }
 
-/** No name can be taken for another pair. */
+/** Encoded so that no two pairs get the same name. */
 export function keyOf(user: string, chat: string): string {
   return JSON.stringify([user, chat]);
 }

@@ -1,10 +1,10 @@
 import type { ServedToolSession, ToolSessions } from '../seams/tools.ts';
 import type { DriverTurn } from './driver.ts';
 
-/** Tools that know what the user told in private; entries of memory are resources too. */
+/** Tools that reveal what the user told in private; memory entries are also resources. */
 const remembering = /^(memory_|solve|(list_resources|read_resource)$)/;
 
-/** The host's tools for a program that leads a turn; in a group, none that know what is not for the group. */
+/** The host's tools for a program that runs a turn. In a group, without the tools that reveal private content. */
 export async function openSessionTools(
   tools: ToolSessions | undefined,
   { sandbox, audience, signal }: Pick<DriverTurn, 'sandbox' | 'audience' | 'signal'>,

@@ -9,7 +9,7 @@ export class Steers {
     this.#ledger = ledger;
   }
 
-  /** A mark that an earlier turn did not hear is for this one now. */
+  /** A message that an earlier turn did not receive belongs to this turn now. */
   add(conversation: number, turn: string, { text, mark }: { readonly text: string; readonly mark: string }) {
     this.#ledger.write(
       (sql) => sql.run`INSERT INTO agent_steers (conversation, turn, mark, text)

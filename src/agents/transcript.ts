@@ -17,7 +17,7 @@ export function recordTurn(sql: Sql, { id: turn, conversation }: TurnRow, now: n
     ON CONFLICT (turn) DO NOTHING`;
 }
 
-/** Read in pages: a chat may be years old. */
+/** Read in pages, because a chat may be years old. */
 export function* transcriptOf(ledger: Ledger, user: string, chat: string): Generator<AgentTurnRecord> {
   for (let after = 0; ; ) {
     const page = ledger.read(
@@ -39,7 +39,7 @@ export function* transcriptOf(ledger: Ledger, user: string, chat: string): Gener
   }
 }
 
-/** Pieces of one text become one event. */
+/** Pieces of the same text become one event. */
 function joined(events: readonly AgentHappening[]): readonly AgentHappening[] {
   const all: AgentHappening[] = [];
   for (const event of events) {

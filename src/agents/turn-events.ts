@@ -5,9 +5,9 @@ import type { AgentHappening } from '../seams/agent.ts';
 type Keep = (happenings: readonly AgentHappening[], state?: unknown) => void;
 
 /**
- * The events of one turn on their way to the ledger, without secrets. A text that comes in pieces is looked at as one.
- * While its end may be the beginning of a secret, nothing is kept, the driver's state included: a host that is killed
- * then has neither, and the next one reads both again.
+ * The events of one turn on their way to the ledger, with secrets removed. A text in pieces is checked as a whole.
+ * While its end may be the start of a secret, nothing is stored, not even the driver's state: after a kill the next
+ * host reads both again.
  */
 export class TurnEvents {
   readonly #keep: Keep;
@@ -15,7 +15,7 @@ export class TurnEvents {
   #text: { readonly type: 'text' | 'thinking'; readonly redactor: Redactor } | undefined;
   #waiting: AgentHappening[] = [];
   #state: unknown;
-  /** The driver has read the end of the turn: nothing more is kept before that. */
+  /** The driver has read the end of the turn: nothing is stored before that. */
   #isOver = false;
 
   constructor(keep: Keep, secrets: readonly string[]) {
@@ -29,14 +29,14 @@ export class TurnEvents {
     if (!this.#isOver && !this.#text?.redactor.isHolding) this.#write();
   }
 
-  /** Takes these without keeping anything: they belong to the end of the turn. */
+  /** Adds events without storing them: they belong to the end of the turn. */
   pushLast(happenings: readonly AgentHappening[], state: unknown): void {
     for (const happening of happenings) this.#take(happening);
     this.#state = state;
     this.#isOver = true;
   }
 
-  /** All that is not kept yet, when nothing more comes: for the transaction that ends the turn. */
+  /** All events not stored yet, for the transaction that ends the turn. */
   rest(): { readonly happenings: readonly AgentHappening[]; readonly state: unknown } {
     this.#endText();
     const rest = { happenings: this.#waiting, state: this.#state };
@@ -76,7 +76,7 @@ export class TurnEvents {
   }
 }
 
-/** Every text in it, wherever it stands. */
+/** Every text in it, at any depth. */
 export function cleaned<T>(value: T, secrets: readonly string[]): T;
 export function cleaned(value: unknown, secrets: readonly string[]): unknown {
   if (typeof value === 'string') return redactedText(value, secrets);

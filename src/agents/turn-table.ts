@@ -11,11 +11,11 @@ export interface TurnRow {
   readonly conversation: number;
   readonly message: string;
   readonly attachments: readonly string[];
-  /** Nobody is there to answer a question. */
+  /** Nobody is there to answer questions. */
   readonly unattended: boolean;
-  /** The undo point before it; null where there are no snapshots. */
+  /** The undo point before it; null without snapshots. */
   readonly snapshot: string | null;
-  /** How many hosts have worked on it. */
+  /** How many hosts have run it. */
   readonly starts: number;
   readonly startedAt: number;
 }
@@ -42,7 +42,7 @@ export class TurnTable {
     this.#ledger = ledger;
   }
 
-  /** Turns that have not ended, because their host died. */
+  /** Open turns whose host died. */
   open(): readonly { readonly user: string; readonly chat: string; readonly turn: TurnRow }[] {
     return this.#ledger
       .read(
@@ -52,7 +52,7 @@ export class TurnTable {
       .map((row) => ({ user: String(row.user), chat: String(row.chat), turn: turnOf(row) }));
   }
 
-  /** With its first event. */
+  /** Stored together with its first event. */
   beginTurn(
     conversation: ConversationRow,
     { message, mark, attachments, unattended, snapshot }: NewTurn,
@@ -70,7 +70,7 @@ export class TurnTable {
     });
   }
 
-  /** Where the events of a turn begin, by the caller's mark of its message. */
+  /** Where the events of a turn start, by the caller's mark of its message. */
   marked(conversation: number, mark: string): { readonly id: string; readonly firstSeq: number } | undefined {
     const row = this.#ledger.read(
       (sql) =>
@@ -79,7 +79,7 @@ export class TurnTable {
     return row === undefined ? undefined : { id: String(row.id), firstSeq: Number(row.first_seq) };
   }
 
-  /** Another host takes it. */
+  /** Another host takes it over. */
   resumeTurn(turn: TurnRow): TurnRow {
     return this.#ledger.write((sql) => {
       sql.run`UPDATE agent_turns SET starts = starts + 1 WHERE id = ${turn.id}`;
@@ -92,7 +92,7 @@ export class TurnTable {
     this.#ledger.write((sql) => addEvents(sql, turn, happenings, state));
   }
 
-  /** The last events of a turn, with the driver's state behind them. Of the conversation's events the newest are kept. */
+  /** The last events of a turn, with the driver's state. Only the newest events of a conversation are kept. */
   endTurn(turn: TurnRow, happenings: readonly AgentHappening[], keepEvents: number, state?: unknown): void {
     const now = Date.now();
     this.#ledger.write((sql) => {

@@ -2,24 +2,24 @@ import { chmod, lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { workdir } from './spec.ts';
 
-/** The user that commands run as, by the ids that files on the workspace's disk have. */
+/** The user of commands, by the ids that files on the workspace's disk have. */
 export interface SandboxUser {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** The texts of /etc/passwd and /etc/group, one byte a character. Empty where there is no such file. */
+/** The texts of /etc/passwd and /etc/group, one byte per character. Empty if there is no such file. */
 export interface Accounts {
   readonly passwd: string;
   readonly group: string;
 }
 
-/** No real image has a longer one. */
+/** Larger than any in a real image. */
 const largestAccountFile = 1024 ** 2;
 
 export const noAccounts: Accounts = { passwd: '', group: '' };
 
-/** Entries for missing account files: files of root and nobody then still have owner names. */
+/** Entries for missing account files, so that files of root and nobody have owner names. */
 const usual: Accounts = {
   passwd: 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n',
   group: 'root:x:0:\nnogroup:x:65534:\n',
@@ -29,15 +29,15 @@ export function userName({ uid }: SandboxUser): string {
   return uid === 0 ? 'root' : 'sandbox';
 }
 
-/** Whether the image names this user itself. */
+/** Whether the image already has this user. */
 export function namesUser({ passwd }: Accounts, { uid }: SandboxUser): boolean {
   return passwd.split('\n').some((line) => line.split(':')[2] === String(uid));
 }
 
 /**
- * The accounts of an image with the sandbox's user among them. The user's own line stands first, so that it
- * wins over an account of the image with the same number, which can still be found by its name. An account
- * of the image with the user's name gives way.
+ * The accounts of an image, with the sandbox's user added. The user's line comes first, so it wins over an account of
+ * the image with the same id, which can still be found by name. An account of the image with the user's name is
+ * dropped.
  */
 export function withUser(accounts: Accounts, user: SandboxUser): Accounts {
   const name = userName(user);
@@ -52,7 +52,7 @@ export function withUser(accounts: Accounts, user: SandboxUser): Accounts {
   };
 }
 
-/** Writes them into a folder below the room's run folder, for everyone in the sandbox to read; names the folder. */
+/** Writes them into a folder below the room's run folder, readable for everyone in the sandbox. Returns the folder. */
 export async function writeAccounts(runFolder: string, accounts: Accounts): Promise<string> {
   const folder = join(runFolder, 'etc');
   await mkdir(folder, { recursive: true });

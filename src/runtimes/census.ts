@@ -18,9 +18,9 @@ import type { Walls } from './walls.ts';
 
 const vitalDeadlineMs = 5_000;
 
-/** Which rooms behind these walls there are, and how their sandboxes are. */
+/** Lists the rooms of one kind of walls, with the state of their sandboxes. */
 export interface Census extends Pick<Runtime, 'recorded' | 'list' | 'traces'> {
-  /** `sandbox_gone` for a room that is not there, or not behind these walls. */
+  /** Throws `sandbox_gone` for a room that does not exist or has other walls. */
   find(id: string): Promise<{ readonly room: Room; readonly record: RoomRecord }>;
   vital(record: RoomRecord, options: Cancel): Promise<Vital>;
 }
@@ -63,7 +63,7 @@ export function censusOf(walls: Walls, options: RuntimeOptions): Census {
   };
 }
 
-/** A frozen sandbox continues in a moment, or with its next host. */
+/** A frozen sandbox continues soon, or with its next host. */
 async function stateOf(vital: Vital, room: Room): Promise<SandboxFacts['state']> {
   if (!vital.alive) return 'stopped';
   return vital.paused && (await pauseMarkOf(room).isSet()) ? 'paused' : 'running';

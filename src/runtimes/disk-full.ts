@@ -1,6 +1,6 @@
 import { GeodeError } from '../base/errors.ts';
 
-/** Runs work that writes below the state folder; a disk that has no room left is `disk_full`. */
+/** Runs work that writes below the state folder. Throws `disk_full` if the disk is full. */
 export async function orDiskFull<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

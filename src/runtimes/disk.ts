@@ -20,14 +20,14 @@ import type { RuntimeOptions } from './options.ts';
 import { ownFolder, type Room } from './rooms.ts';
 
 /**
- * A workspace with a size: an ext4 file system in a sparse file beside it, mounted where its folder is. What
- * fills it gets ENOSPC, and the host's disk holds no more than the file's length.
+ * A workspace with a size: an ext4 file system in a sparse file, mounted at the workspace's folder. When it is full,
+ * writes fail with ENOSPC, and the host's disk holds at most the file's length.
  */
 export interface Disk {
   readonly image: string;
   /**
-   * A link to the loop device that holds the image now, in the run folder: the sandbox reads this name in its
-   * mount table, and the state folder's would tell whose machine it is.
+   * A link to the loop device of the image, in the run folder. The sandbox reads this name in its mount table; the
+   * state folder's path would show whose machine it is.
    */
   readonly device: string;
 }
@@ -36,7 +36,7 @@ export function diskOf({ folder, runFolder }: Room): Disk {
   return { image: join(folder, 'disk.img'), device: join(runFolder, 'disk') };
 }
 
-/** On this host and in whatever mounts the same device: no programs that change their user, no devices. */
+/** Applies on this host and in every mount of the same device: no setuid programs, no devices. */
 export const mountOptions = 'nosuid,nodev,noatime,noinit_itable';
 
 const programs = ['mkfs.ext4', 'mount', 'umount', 'cp', 'flock'];
@@ -52,7 +52,7 @@ const mostMounts = 8;
 
 type Tools = Pick<RuntimeOptions, 'stateDir' | 'path' | 'uid' | 'platform'>;
 
-/** Why this host cannot give a workspace its own file system, or undefined when it can. */
+/** Why this host cannot give a workspace its own file system; undefined if it can. */
 export async function whyNoDisks({ uid, platform, path }: Tools): Promise<string | undefined> {
   if (platform !== 'linux') return 'that needs Linux';
   if (uid !== 0) return 'mounting needs root';
@@ -71,7 +71,7 @@ export async function whyNoDisks({ uid, platform, path }: Tools): Promise<string
   return /\text4$/m.test(systems) ? undefined : 'the kernel has no ext4';
 }
 
-/** Makes the disk of a room that has none, whole or not at all, and shows it as its workspace. */
+/** Creates the disk of a room without one, all or nothing, and mounts it as its workspace. */
 export async function makeDisk(room: Room, bytes: number, tools: Tools): Promise<void> {
   const { image } = diskOf(room);
   const template = await templateOf(bytes, tools);
@@ -85,38 +85,41 @@ export async function hasDisk(room: Room): Promise<boolean> {
   return (await lstat(diskOf(room).image).catch(absent)) !== undefined;
 }
 
-/** Shows the disk of a room as its workspace, if it has one. Idempotent. */
+/** Mounts the disk of a room as its workspace, if it has one. Idempotent. */
 export async function mountDisk(room: Room, tools: Tools): Promise<void> {
   const { image, device } = diskOf(room);
   if (!(await hasDisk(room))) return;
   if (!(await isMounted(room))) {
-    // A device that still holds the image, for whomever, is used again: two would overwrite each other's blocks.
+    // A device that already holds the image is used again: two devices would overwrite each other's blocks.
     await alone(room, tools, 'mounted', [
       ...['mount', '-t', 'ext4', '-o', `loop,${mountOptions}`, image, room.workspace],
     ]);
   }
   await rm(`${device}.new`, { force: true });
   const isLinked = symlink(join('/dev', await deviceName(room)), `${device}.new`).then(() => true);
-  // A halted room has no run folder, and nobody who would mount the device.
+  // A halted room has no run folder and nothing that mounts the device.
   if (await isLinked.catch(absent)) await rename(`${device}.new`, device);
 }
 
-/** The kernel lets the loop device go with its last mount. Idempotent. */
+/** The kernel releases the loop device with its last mount. Idempotent. */
 export async function unmountDisk(room: Room, tools: Tools): Promise<void> {
   if (!(await hasDisk(room)) && !(await isMounted(room))) return;
-  // A host that was killed may have left a mount that is under way.
+  // A killed host may have left a mount in progress.
   if (!(await isMounted(room))) await alone(room, tools, 'unmounted', ['true']);
   for (let left = mostMounts; left > 0 && (await isMounted(room)); left -= 1) {
     await alone(room, tools, 'unmounted', ['umount', room.workspace]).catch(async (error) => {
       if (!(await isMounted(room))) return;
-      // Somebody reads it: they keep it until they are done, and nobody finds it there any more.
+      // A reader still uses it: detach it lazily, so that no new reader finds it.
       const lazily = alone(room, tools, 'unmounted', ['umount', '--lazy', room.workspace]);
       await lazily.catch(() => Promise.reject(error));
     });
   }
 }
 
-/** One change at a time, also of what outlived its host: two devices on one file would destroy it. */
+/**
+ * One change at a time, including those of processes that survived their host: two devices on one file would destroy
+ * it.
+ */
 function alone({ folder }: Room, tools: Tools, done: string, command: readonly string[]): Promise<void> {
   return run(tools, done, 'flock', ['--timeout', String(lockSeconds), folder, ...command]);
 }
@@ -126,7 +129,7 @@ export async function isMounted({ workspace, folder }: Room): Promise<boolean> {
   return inside !== undefined && outside !== undefined && inside.dev !== outside.dev;
 }
 
-/** Refuses a sandbox that sees another file system at its workdir than the one with the limit. */
+/** Refuses a sandbox whose workdir is not the file system with the limit. */
 export async function checkDevice({ workspace }: Room, seen: number | undefined): Promise<void> {
   if ((await lstat(workspace)).dev === seen) return;
   throw new GeodeError(
@@ -136,7 +139,7 @@ export async function checkDevice({ workspace }: Room, seen: number | undefined)
   );
 }
 
-/** Formatted once for each size: a copy of the few blocks that are not empty takes a fraction of the time. */
+/** Formatted once for each size: copying the few used blocks takes a fraction of the time. */
 async function templateOf(bytes: number, tools: Tools): Promise<string> {
   const folder = join(tools.stateDir, 'disks');
   const length = Math.floor(bytes / blockBytes) * blockBytes;
@@ -156,8 +159,9 @@ async function templateOf(bytes: number, tools: Tools): Promise<string> {
 }
 
 /**
- * With a journal, since a workspace outlives power cuts; nothing is kept for root, and nothing is written that
- * a sparse file has anyway. Room for twice the usual number of files: workspaces hold many small ones.
+ * With a journal, because a workspace must survive power cuts. Nothing is reserved for root, and blocks that are zero
+ * in a sparse file anyway are not written. Twice the usual number of inodes, because workspaces contain many small
+ * files.
  */
 function formatOptions(length: number): readonly string[] {
   const journal = length < smallDiskBytes ? smallJournalMb : journalMb;
@@ -168,7 +172,7 @@ function formatOptions(length: number): readonly string[] {
   ];
 }
 
-/** "loop3", whose number is the device's minor only as long as loop devices have no partitions. */
+/** "loop3". Its number is the device's minor only while loop devices have no partitions. */
 async function deviceName({ workspace }: Room): Promise<string> {
   const { dev } = await lstat(workspace);
   const major = (dev >> 8) & 0xfff;

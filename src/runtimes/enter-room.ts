@@ -19,7 +19,7 @@ interface Keeping {
   readonly tearDown: () => Promise<void>;
 }
 
-/** From walls that stand to a sandbox whose guest has answered. */
+/** Connects to the guest of a started room and returns the sandbox. */
 export async function enterRoom(
   walls: Walls,
   room: Room,
@@ -42,10 +42,10 @@ export async function enterRoom(
   const mark = pauseMarkOf(room);
   const freezer = frost && freezerOf(link, frost, mark, readyDeadlineMs);
   try {
-    // Its last host was killed while it held it still: nobody wants it paused.
+    // Its last host was killed while it was held still; it was not paused.
     if (paused && !(await mark.isSet())) await freezer?.resume({ signal });
     if (!entered && limits.diskBytes != null && !walls.bindsWorkspace) await checkDisk(room, link);
-    // Written down before anything can run in there.
+    // Recorded before anything can run inside.
     if (!entered) await saveRecord(room, { ...record, entered: true });
   } catch (error) {
     await link.close();
@@ -68,7 +68,7 @@ export async function enterRoom(
   });
 }
 
-/** Never pretend: what the guest sees at its workdir must be what was mounted for it. */
+/** Check that the guest's workdir is the mount that was made for it. */
 async function checkDisk(room: Room, link: Link): Promise<void> {
   const { disk } = await link.call('GET', '/v1/metrics', metricsSchema, { quiet: true });
   await checkDevice(room, disk?.device);

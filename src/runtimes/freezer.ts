@@ -6,13 +6,13 @@ import type { PauseMark } from './pause-mark.ts';
 
 const changeDeadlineMs = 15_000;
 
-/** How walls stop the time of what is behind them. Both are idempotent; one that has ended needs no resuming. */
+/** How a kind of walls freezes its processes. Both calls are idempotent; a sandbox that has ended needs no resume. */
 export interface Frost {
   pause(signal: AbortSignal): Promise<void>;
   resume(signal: AbortSignal): Promise<void>;
 }
 
-/** One change at a time; the link learns of each before the guest could seem dead. */
+/** One change at a time. The link is notified before the guest could seem dead. */
 export function freezerOf(link: Link, frost: Frost, mark: PauseMark, readyDeadlineMs: number): Freezer {
   const turns = new Turns();
   const change = (what: string, work: (signal: AbortSignal) => Promise<void>, signal?: AbortSignal) => () =>

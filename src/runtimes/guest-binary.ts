@@ -16,7 +16,7 @@ export type GuestBinary =
 
 type Where = Pick<RuntimeOptions, 'guestDir' | 'arch'>;
 
-/** Finds the guest for an architecture (default: this machine's), or the reason why there is none. */
+/** Finds the guest for an architecture (default: this machine's), or the reason why it is missing. */
 export async function findGuest({ guestDir, arch }: Where): Promise<GuestBinary> {
   const name = architectures[arch];
   const path = join(guestDir, `guest-linux-${name ?? arch}`);
@@ -35,12 +35,12 @@ export async function findGuest({ guestDir, arch }: Where): Promise<GuestBinary>
   }
 }
 
-/** The path of the program that works on workspaces; starting it fails if it is missing. */
+/** The path of the workspace program. Starting it fails if it is missing. */
 export function workspaceProgram({ guestDir, arch }: Where): string {
   return join(guestDir, `workspace-linux-${architectures[arch] ?? arch}`);
 }
 
-/** The program that unpacks layers of images. */
+/** The program that unpacks image layers. */
 export function imagesProgram({ guestDir, arch }: Where): string {
   return join(guestDir, `images-linux-${architectures[arch] ?? arch}`);
 }

@@ -41,11 +41,11 @@ export interface OpenRoom {
   readonly journals: Journals;
   /** Ends the walls and keeps the folders. */
   readonly halt: () => Promise<void>;
-  /** Ends the room itself: processes, container, folders. */
+  /** Ends the room: processes, container, folders. */
   readonly tearDown: () => Promise<void>;
 }
 
-/** Every runtime's sandbox: the same conversation with a guest, whatever the walls are made of. */
+/** The sandbox of every runtime: the same protocol with a guest, for any kind of walls. */
 export class GuestSandbox implements Sandbox {
   readonly files: Files;
   readonly rootFiles: Files;
@@ -183,7 +183,7 @@ export class GuestSandbox implements Sandbox {
     await this.#room.halt();
   }
 
-  /** A stop that failed, because the engine was away, can be tried again. */
+  /** A stop that failed because the engine was away can be tried again. */
   stop(): Promise<void> {
     this.#stopping ??= this.#end().catch((error) => {
       this.#stopping = undefined;
@@ -202,18 +202,18 @@ export class GuestSandbox implements Sandbox {
   }
 }
 
-/** People type it behind a command, where a dash at the beginning would make it an option. */
+/** No leading dash: people type it after a command, where it would be an option. */
 function newProcessId(): string {
   return randomBytes(9).toString('base64url').replace(/^-/, '0');
 }
 
-/** A command may end without reading all of its stdin; what it did not want is not an error. */
+/** A command may exit without reading all of its stdin; unread input is not an error. */
 async function feedStdin(
   link: Link,
   process: Process,
   { stdin = '', interactive = false }: Command,
 ): Promise<void> {
-  // On a stream of its own: behind stdin that waits to be read, the acks of its output would wait too.
+  // A separate stream: behind unread stdin, the acks of its output would wait too.
   const target = `/v1/processes/${process.id}/stdin?end=${!interactive}`;
   await upload(link, 'POST', target, stdin).catch(() => {});
 }

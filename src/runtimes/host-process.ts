@@ -17,20 +17,22 @@ export interface HostProcess {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Where its stderr goes, so that an early end has a reason. */
+  /** Where its stderr is written, to explain an early exit. */
   readonly wordsFile: string;
   /** Control groups that it joins before it becomes the program. */
   readonly joinCgroups?: readonly string[];
   readonly openFiles?: number | undefined;
-  /** A program that crashes may write no core: the kernel can hand it to a program of the host, which keeps it. */
+  /** A program that crashes must write no core: the kernel may pass it to a program of the host, which stores it. */
   readonly hasNoCore?: boolean;
-  /** The program starts another in its own process namespace and names it on descriptor 3, as bwrap does. */
+  /**
+   * The program starts another in its own process namespace and writes its process id to descriptor 3, as bwrap does.
+   */
   readonly pidFromInfo?: boolean;
-  /** Files that it finds open, from descriptor 4 on. */
+  /** Files to open for it, from descriptor 4 on. */
   readonly inheritFiles?: readonly string[];
 }
 
-/** Joins the groups and sets the limit on itself, then becomes the program: nothing runs outside of them. */
+/** Joins the groups and sets the limits first, then executes the program, so nothing runs outside of them. */
 const launcher = `
 files=$1; shift
 core=$1; shift
@@ -41,8 +43,8 @@ while [ "$groups" -gt 0 ]; do echo $$ > "$1/cgroup.procs" || exit 98; shift; gro
 exec "$@"`;
 
 /**
- * Starts a program that outlives this host: its own session, no inherited descriptors, no inherited
- * environment. The handle identifies the process permanently, since a bare process id can be reused.
+ * Starts a program that outlives this host: its own session, no inherited descriptors or environment. The handle
+ * identifies the process permanently, because a bare process id can be reused.
  */
 export async function startDetached(process: HostProcess): Promise<string> {
   const {
@@ -106,7 +108,9 @@ export async function vitalOf(handle: string, wordsFile: string): Promise<Vital>
   return { alive: false, reason: `its first process is gone (${await lastWords(wordsFile)})` };
 }
 
-/** Asks first, so that the guest can end its children, then insists. True when it ended because it was asked. */
+/**
+ * Sends SIGTERM first, so that the guest can end its children, then SIGKILL. Returns true if it ended after SIGTERM.
+ */
 export async function endProcess(handle: string): Promise<boolean> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const until = performance.now() + endDeadlineMs;
@@ -121,7 +125,7 @@ export function kill(handle: string, signal: NodeJS.Signals): void {
   try {
     process.kill(Number(handle.split(':')[0]), signal);
   } catch {
-    // It ended in between.
+    // It exited before the signal.
   }
 }
 
@@ -130,7 +134,7 @@ async function isRunning(handle: string): Promise<boolean> {
   return started !== undefined && (await startTime(Number(pid))) === started;
 }
 
-/** Undefined for a zombie or no process. */
+/** Undefined for a zombie or a missing process. */
 export async function startTime(pid: number): Promise<string | undefined> {
   const text = await readFile(join('/proc', String(pid), 'stat'), 'utf8').catch(absent);
   const stat = parseProcessStat(text ?? '');

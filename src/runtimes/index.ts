@@ -12,7 +12,7 @@ import type { RuntimeOptions } from './options.ts';
 export interface RuntimesOptions extends RuntimeOptions {
   readonly docker: DockerOptions;
   readonly apple: AppleOptions;
-  /** Left out where there is no store of images. */
+  /** Missing without a store of images. */
   readonly oci?: OciOptions;
 }
 
@@ -32,7 +32,7 @@ export interface ProbedRuntime {
   readonly found: Available | Unavailable;
 }
 
-/** Asks all at once; each has a deadline of its own. */
+/** Probes all at once; each has its own deadline. */
 export function availableRuntimes(runtimes: readonly Runtime[]): Promise<readonly ProbedRuntime[]> {
   return Promise.all(runtimes.map(async (runtime) => ({ runtime, found: await runtime.probe() })));
 }
@@ -40,20 +40,20 @@ export function availableRuntimes(runtimes: readonly Runtime[]): Promise<readonl
 export interface RuntimeChoice {
   readonly name: 'auto' | RuntimeName;
   readonly allowFallbackToNative: boolean;
-  /** Told when code is about to run without isolation that was not asked for. */
+  /** Called when code will run without isolation although nobody asked for that. */
   readonly warn: (message: string) => void;
 }
 
 /**
- * The runtime to use, or a refusal with every reason. A weaker one is never taken silently: `auto` chooses
- * among those that isolate, and native stands in only where the config allows it, said aloud.
+ * The runtime to use; otherwise throws with every reason. A weaker one is never chosen silently: `auto` chooses among
+ * those that isolate. Native is used only if the config allows it, with a warning.
  */
 export async function chooseRuntime(runtimes: readonly Runtime[], choice: RuntimeChoice): Promise<Runtime> {
   const wanted = runtimes.filter(({ name }) =>
     choice.name === 'auto' ? name !== 'native' : name === choice.name,
   );
   const probed = await availableRuntimes(wanted);
-  // `runc` may be here as a part of an engine: it is used when it is asked for by name.
+  // `runc` may be installed as part of an engine, so it is used only when named.
   const working = probed.find(
     ({ runtime, found }) =>
       found.available && (choice.name !== 'auto' || runtime.name !== 'oci' || found.grade === 'kernel'),

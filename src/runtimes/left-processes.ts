@@ -9,8 +9,8 @@ const endDeadlineMs = 5_000;
 const lookedAtTogether = 8;
 
 /**
- * Ends what is left of a room whose first process is gone, or was never written down: its first process itself,
- * and what that can no longer end.
+ * Ends what is left of a room whose first process has exited or was never recorded: that first process, and processes
+ * it can no longer end.
  */
 export async function endLeftProcesses(room: Room): Promise<void> {
   const until = performance.now() + endDeadlineMs;
@@ -35,34 +35,34 @@ async function processesOf(room: Room, workspaces: readonly string[]): Promise<r
     if (!(await Promise.all(marks)).includes(true)) return;
     if ((await startTime(pid).catch(() => undefined)) !== undefined) left.push(pid);
   };
-  // A few at a time: one by one they take seconds on a busy machine with many processes. Not all at once: many rooms may
-  // be ended together, and a file that cannot be opened names nothing.
+  // A few at a time. One by one takes seconds on a busy machine with many processes. All at once could run out of
+  // file descriptors when many rooms end together.
   const others = pids.filter((candidate) => !ours.has(candidate));
   for (let first = 0; first < others.length; first += lookedAtTogether)
     await Promise.all(others.slice(first, first + lookedAtTogether).map(isLeft));
   return left;
 }
 
-/** True if its HOME is there. A process with only its working folder there may be a person's shell. */
+/** True if its HOME is there. A process that only has its working folder there may be a person's shell. */
 async function livesIn(pid: number, workspaces: readonly string[]): Promise<boolean> {
   const variables = await wordsOf(pid, 'environ');
   return workspaces.some((workspace) => variables.includes(`HOME=${workspace}`));
 }
 
-/** True if its command line names the link, like that of the guest and its starter. */
+/** True if its command line contains the link, like that of the guest and its starter. */
 async function isBesideSocket(pid: number, { linkFolder }: Room): Promise<boolean> {
   return (await wordsOf(pid, 'cmdline')).some((word) => isWithin(word, linkFolder));
 }
 
 /**
- * Finds the room's link where a sandbox finds it, in mounts of its own: in those of the host, where every process
- * of it sees all of them, a mount says nothing.
+ * Looks for the room's link in a process's own mounts. In the host's mounts it proves nothing, because every process
+ * of the host sees them.
  */
 async function hasLink(pid: number, { id, linkFolder }: Room, mounts: string): Promise<boolean> {
   const own = await readlink(`/proc/${pid}/ns/mnt`).catch(() => mounts);
   if (own === mounts) return false;
   const lines = (await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '')).split('\n');
-  // The shown path starts at its file system, not at the mount point here.
+  // The path is relative to its file system, not to the mount point here.
   const isOurs = (shown = '') => shown.endsWith(`/${id}/link`) && linkFolder.endsWith(shown);
   return lines
     .map((line) => line.split(' '))
@@ -77,7 +77,7 @@ function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(join(folder, '/'));
 }
 
-/** Wherever they were started: never to be ended. */
+/** Processes of the host that are never ended. */
 async function thisProcessAndAbove(): Promise<ReadonlySet<number>> {
   const found = new Set<number>();
   for (let pid = process.pid; pid > 0 && !found.has(pid); ) {

@@ -5,17 +5,17 @@ import type { Mount } from '../seams/sandbox.ts';
 import { swappableIn } from './steady-path.ts';
 
 export interface MountPolicy {
-  /** Folders below which mounts are allowed. Empty: none are. */
+  /** Folders below which mounts are allowed. Empty: no mounts. */
   readonly roots: readonly string[];
   /** Roots below which a mount may be writable. */
   readonly writableRoots: readonly string[];
-  /** The homes whose secrets are out of bounds even below an allowed root. */
+  /** The homes whose secrets must not be mounted, even below an allowed root. */
   readonly homes: readonly string[];
-  /** Geode's own folders and files, out of bounds too: records, sockets, config, memory, keys. */
+  /** Geode's own folders and files, also forbidden: records, sockets, config, memory, keys. */
   readonly own?: readonly string[];
 }
 
-/** Folders that may not be mounted, in any home folder. */
+/** Folders of any home folder that may not be mounted. */
 const secretNames = ['.ssh', '.aws', '.gnupg', '.kube', '.docker'];
 /** Below the homes of the policy. */
 const secretPaths = [...secretNames, '.config/geode', '.config/gcloud', '.netrc'];
@@ -30,15 +30,15 @@ const systemFolders = [
   '/var/lib/docker',
   '/var/lib/containers',
 ];
-/** Where the sandbox's own machinery and programs live. */
+/** Folders of the sandbox's own machinery and programs. */
 const reservedTargets = [
   ...['/.geode', '/workspace', '/proc', '/sys', '/dev', '/tmp', '/var/tmp'],
   ...['/etc', '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'],
 ];
 
 /**
- * The mounts with their real paths, all allowed; the first that is not is refused with its reason.
- * Nobody but root and this user can make such a path lead elsewhere between the check and the mount.
+ * The mounts with their real paths. Throws for the first forbidden one. Only root and this user can redirect such a
+ * path between the check and the mount.
  */
 export async function checkMounts(
   mounts: readonly Mount[],
@@ -85,7 +85,7 @@ async function checkMount(mount: Mount, policy: MountPolicy, uid: number): Promi
   return { source, target, writable };
 }
 
-/** As they are written, and where they lead: a home, or a secret in it, may be reached through a link. */
+/** Checked as written and as resolved, because a link may lead to a home or a secret in it. */
 async function outOfBounds({ homes, own = [] }: MountPolicy): Promise<readonly string[]> {
   const everyHome = [...homes, ...(await realPaths(homes))];
   const secrets = everyHome.flatMap((home) => secretPaths.map((name) => join(home, name)));
@@ -98,7 +98,7 @@ async function anyRootAbove(source: string, roots: readonly string[]): Promise<b
   return real.some((root) => root !== '/' && (source === root || isBelow(source, root)));
 }
 
-/** The real paths of those that exist. */
+/** The real paths of the existing ones. */
 async function realPaths(paths: readonly string[]): Promise<readonly string[]> {
   const real = await Promise.all(paths.map((path) => realpath(path).catch(() => [])));
   return real.flat();

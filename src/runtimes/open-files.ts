@@ -4,7 +4,10 @@ import type { RuntimeName } from '../seams/runtime.ts';
 import type { RuntimeOptions } from './options.ts';
 import type { CheckedSpec } from './spec.ts';
 
-/** Refuses more open files than the user of this host may hand on. Only root may raise the limit of its process. */
+/**
+ * Refuses a higher number of open files than this host's user may pass on. Only root may raise the limit of its
+ * process.
+ */
 export async function checkOpenFiles(
   runtime: RuntimeName,
   { uid }: Pick<RuntimeOptions, 'uid'>,

@@ -8,7 +8,7 @@ import type { RuntimeOptions } from './options.ts';
 import type { Plan } from './plan.ts';
 import { ownFolder, type Room, type RoomPlaces } from './rooms.ts';
 
-/** Numbers of users and groups that nobody else on the machine has. */
+/** User and group ids that nobody else on the machine has. */
 export interface UidRange {
   readonly first: number;
   readonly count: number;
@@ -16,22 +16,22 @@ export interface UidRange {
 
 type StatePlace = Pick<RoomPlaces, 'stateDir'>;
 
-/** For a claimed room: its removal returns the user id. */
+/** Assigns a user id to a claimed room; removing the room returns it. */
 export async function withOwnUser({ stateDir, uids }: RuntimeOptions, room: Room, plan: Plan): Promise<Plan> {
   const canTake = plan.canHaveOwnUser === true && uids !== undefined && (await hasUsers(uids));
   return withUser(plan, canTake ? await takeUser({ stateDir }, room, uids) : undefined);
 }
 
-/** With a user that is only this sandbox's, or the one that all share. */
+/** With a user of its own, or the shared one. */
 export function withUser(plan: Plan, user: SandboxUser | undefined): Plan {
   if (user === undefined) return { ...plan, canHaveOwnUser: false };
   return { ...plan, canHaveOwnUser: true, user, workspaceOwner: user };
 }
 
 /**
- * Gives a room a user of its own. The kernel counts inotify instances, pending signals, message queues and more by
- * user, so sandboxes that share one can starve each other. Each number that is taken is a link
- * `<state_dir>/uids/<uid>` to the id of its room: of two who make one, the second fails.
+ * Gives each room its own user. The kernel counts inotify instances, pending signals, message queues and more by
+ * user, so sandboxes with a shared user can starve each other. Each used number is a link `<state_dir>/uids/<uid>` to
+ * the id of its room: if two processes create the same one, the second fails.
  */
 export async function takeUser(
   places: StatePlace,
@@ -40,7 +40,7 @@ export async function takeUser(
 ): Promise<SandboxUser> {
   const folder = folderOf(places);
   await ownFolder(folder);
-  // Spread by the id, so that two state folders with the same range rarely meet.
+  // Chosen from a hash of the id, so that two state folders with the same range rarely collide.
   const start = createHash('sha256').update(id).digest().readUInt32BE(0) % count;
   for (let step = 0; step < count; step += 1) {
     const uid = first + ((start + step) % count);
@@ -61,7 +61,7 @@ async function isOursNow(path: string, id: string): Promise<boolean> {
   }
 }
 
-/** When nothing of the room runs any more. `user` is left out where no record says which one it was. */
+/** Called when nothing of the room runs any more. `user` is left out if no record names it. */
 export async function giveBackUser(
   places: StatePlace,
   { id }: Pick<Room, 'id'>,
@@ -77,7 +77,7 @@ export async function giveBackUser(
 
 const folderOf = ({ stateDir }: StatePlace) => join(stateDir, 'uids');
 
-/** In a user namespace the kernel knows only the numbers that it maps. */
+/** In a user namespace the kernel only knows the mapped ids. */
 export async function hasUsers({ first, count }: UidRange): Promise<boolean> {
   const lines = (await readFile('/proc/self/uid_map', 'utf8').catch(() => '')).trim().split('\n');
   return lines.some((line) => {

@@ -4,8 +4,8 @@ import { absent } from './absent.ts';
 import type { Room } from './rooms.ts';
 
 /**
- * Tells a sandbox that was paused from one whose host was killed while it held it still: only the first is meant to
- * stay frozen. Set before a pause and cleared before a hold, so that of a frozen one it is always true.
+ * Distinguishes a paused sandbox from one whose host was killed while it held it still: only the paused one stays
+ * frozen. The mark is set before a pause and removed before a hold, so it is always correct for a frozen sandbox.
  */
 export interface PauseMark {
   set(): Promise<void>;

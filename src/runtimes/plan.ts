@@ -10,15 +10,15 @@ export interface Plan {
   readonly handle: string;
   readonly grade: Grade;
   readonly workdir: string;
-  /** The base environment of commands, the spec's own included. */
+  /** The base environment of commands, including the spec's. */
   readonly env: Readonly<Record<string, string>>;
-  /** The user that commands run as inside, unless a command names another one. */
+  /** The user of commands inside, unless a command names another one. */
   readonly user: SandboxUser;
-  /** These walls can give it a user that no other sandbox has, in place of `user`. */
+  /** These walls can give the sandbox a user that no other one has, in place of `user`. */
   readonly canHaveOwnUser?: boolean;
-  /** The image of Geode's own store that the walls are built of, by its content. */
+  /** Digest of the image in Geode's own store that the walls use. */
   readonly imageId?: string;
-  /** Owner of the workspace folder on the host; left out when that is this process's user. */
+  /** Owner of the workspace folder on the host; left out if it is this process's user. */
   readonly workspaceOwner?: SandboxUser;
 }
 

@@ -23,26 +23,28 @@ const recordSchema = z.object({
   secret: z.string(),
   grade: z.enum(grades),
   limits: z.object({ memoryBytes: limit, cpus: limit, pids: limit, openFiles: limit, diskBytes: limit }),
-  /** Limits that the guest holds by counting; left out by older versions, which had none. */
+  /** Limits that the guest enforces by counting; left out by older versions, which had none. */
   softLimits: z.array(z.enum(softLimitNames)).optional(),
   leaseMs: z.number(),
   workdir: z.string(),
   env: z.record(z.string(), z.string()),
   /** The runtime's own name of the sandbox: a process id, or a container name. */
   handle: z.string(),
-  /** Where its socket is. Older versions had one folder for all and did not write it down: `<run_dir>/<id>`. */
+  /** Folder of its socket. Older versions used `<run_dir>/<id>` and did not record it. */
   runFolder: z.string().optional(),
-  /** A user that is only this sandbox's; left out where all share one. */
+  /** The sandbox's own user; left out if all share one. */
   user: z.object({ uid: z.number(), gid: z.number() }).optional(),
-  /** The secret of the sandbox whose memory was copied, until its guest has its own secret. */
+  /** The secret of the copied sandbox, until its guest gets its own secret. */
   formerSecret: z.string().optional(),
-  /** Its memory is in its folder, and the next start goes on from there. */
+  /** Its memory is stored in its folder, and the next start resumes from there. */
   hibernated: z.boolean().optional(),
-  /** The image that its walls were built of, by its content; left out without one, and by older versions. */
+  /** Digest of the image of its walls; left out without an image, and by older versions. */
   imageId: z.string().optional(),
-  /** A host has been inside. Before that nothing ran there but the guest, and the first to answer is it. */
+  /**
+   * Whether a host has connected. Before that only the guest runs there, so the first process to answer is the guest.
+   */
   entered: z.boolean(),
-  /** The requested settings, needed to build the walls again. */
+  /** The requested settings, needed to rebuild the walls. */
   wanted: z.object({
     env: z.record(z.string(), z.string()),
     image: z.string().optional(),
@@ -65,16 +67,16 @@ export type RoomRecord = Omit<ParsedRecord, 'limits' | 'wanted'> & {
 /** The folders of one sandbox on the host. */
 export interface Room {
   readonly id: string;
-  /** Kept: the record, the workspace and the journals. */
+  /** Persistent: the record, the workspace and the journals. */
   readonly folder: string;
   readonly workspace: string;
   readonly journals: string;
   readonly snapshots: string;
-  /** Memory, files and journals at moments that were given a name. */
+  /** Memory, files and journals at named moments. */
   readonly checkpoints: string;
-  /** The memory of a sandbox that hibernates. */
+  /** The memory of a hibernating sandbox. */
   readonly hibernation: string;
-  /** Gone with the machine's next start: the socket. Closed to every other user of the host. */
+  /** The socket. Deleted at the machine's next start, closed to all other users of the host. */
   readonly runFolder: string;
   /** The part of it that the sandbox sees. */
   readonly linkFolder: string;
@@ -95,8 +97,8 @@ export function newSandboxId(): string {
 }
 
 /**
- * Names a state folder in few bytes, since socket paths are short. Several state folders share a run folder, and
- * none may touch the files of another: each has its own folder in it.
+ * A short hash of the state folder, because socket paths are limited. Several state folders share a run folder, and
+ * each has its own folder in it, so none touches the files of another.
  */
 export function stateMark({ stateDir }: Pick<RoomPlaces, 'stateDir'>): string {
   return createHash('sha256').update(stateDir).digest('hex').slice(0, 12);
@@ -106,7 +108,7 @@ function runHome(places: RoomPlaces): string {
   return join(places.runDir, stateMark(places));
 }
 
-/** Where a new room is made. */
+/** Where a new room is created. */
 export function roomOf(places: RoomPlaces, id: string): Room {
   if (!idPattern.test(id)) {
     throw new GeodeError(
@@ -127,7 +129,7 @@ export function roomOf(places: RoomPlaces, id: string): Room {
   };
 }
 
-/** Where the room of a record was made: also by an older version, or with another run folder. */
+/** Where the room of a record was created, also by an older version or with another run folder. */
 export function roomOfRecord(places: RoomPlaces, { id, runFolder }: RoomRecord): Room {
   return { ...roomOf(places, id), ...runPlaces(runFolder ?? join(places.runDir, id)) };
 }
@@ -137,7 +139,7 @@ function runPlaces(runFolder: string): Pick<Room, 'runFolder' | 'linkFolder' | '
   return { runFolder, linkFolder, socket: join(linkFolder, 's'), words: join(runFolder, 'words') };
 }
 
-/** Takes the id: of two that open the same one at the same moment, one is refused. */
+/** Reserves the id: if two hosts open the same one at the same moment, one is refused. */
 export async function claimRoom(room: Room): Promise<void> {
   await ownFolder(dirname(room.folder));
   await mkdir(room.folder, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
@@ -148,7 +150,7 @@ export async function claimRoom(room: Room): Promise<void> {
   });
 }
 
-/** A folder of ours alone: in one that a stranger made or may write to, sockets and records could be swapped. */
+/** A folder that only this user can write to. In a folder of another user, sockets and records could be replaced. */
 export async function ownFolder(path: string): Promise<void> {
   const refused = (reason: string, cause?: unknown) =>
     new GeodeError('invalid_config', `${path} ${reason}.`, {
@@ -165,7 +167,7 @@ export async function ownFolder(path: string): Promise<void> {
   throw refused('is not a folder that only this user may write to');
 }
 
-/** `owner` is the user that the sandbox's commands run as on the host's disk. */
+/** `owner` is the user of the sandbox's commands on the host's disk. */
 export async function giveWorkspace(
   room: Room,
   owner: { uid: number; gid: number } | undefined,
@@ -174,7 +176,7 @@ export async function giveWorkspace(
   if (owner !== undefined) await chown(room.workspace, owner.uid, owner.gid);
 }
 
-/** Afresh for every time that the walls are built. */
+/** Recreated each time the walls are built. */
 export async function makeRunFolder(room: Room, { runDir }: RoomPlaces): Promise<void> {
   await ownFolder(runDir);
   await ownFolder(dirname(room.runFolder));
@@ -183,7 +185,7 @@ export async function makeRunFolder(room: Room, { runDir }: RoomPlaces): Promise
   await openFolder(room.linkFolder);
 }
 
-/** For the sandbox's user to enter, whatever the umask; the folder above is closed to everyone else. */
+/** The sandbox's user may enter it, whatever the umask; the parent folder is closed to everyone else. */
 async function openFolder(path: string): Promise<void> {
   await mkdir(path);
   await chmod(path, 0o755);
@@ -196,7 +198,7 @@ export async function removeRunFolder(room: Room): Promise<void> {
 export async function removeRoom(room: Room): Promise<void> {
   await removeRunFolder(room);
   await rm(room.folder, { recursive: true, force: true }).catch((error: NodeJS.ErrnoException) => {
-    // Folders may be nested deeper than a path can say; the program walks down without one.
+    // Folders may be nested deeper than a path can be long; the program descends without full paths.
     if (error.code === 'ENAMETOOLONG') return promisify(execFile)('rm', ['-rf', '--', room.folder]);
     throw error;
   });
@@ -214,7 +216,7 @@ export async function readRecord(room: Room): Promise<RoomRecord | undefined> {
   return recordSchema.safeParse(parsedJson(text ?? '')).data as RoomRecord | undefined;
 }
 
-/** Of every room of this state folder that has a folder left, half-made and half-removed ones included. */
+/** The ids of all rooms of this state folder that have a folder, including half-made and half-removed ones. */
 export async function allRoomIds(places: RoomPlaces): Promise<readonly string[]> {
   const folders = [join(places.stateDir, 'sandboxes'), runHome(places)];
   return (await Promise.all(folders.map(idsIn))).flat();
@@ -234,7 +236,7 @@ export async function recordsOf(places: RoomPlaces, ids: readonly string[]): Pro
   return records.filter((record) => record !== undefined);
 }
 
-/** The images that sandboxes of these runtimes were made of, by name and by content, halted ones included. */
+/** The images that sandboxes of these runtimes use, by name and digest, halted ones included. */
 export async function imagesInUse(
   places: RoomPlaces,
   runtimes: readonly RoomRecord['runtime'][],

@@ -32,13 +32,13 @@ const freshProbeMs = 10_000;
 const buildDeadlineMs = 60_000;
 const destroyDeadlineMs = 15_000;
 
-/** How walls are raised, and what becomes of them when that fails. */
+/** How walls are built, and what happens if that fails. */
 interface Raising extends Cancel {
   readonly build: (signal: AbortSignal) => Promise<{ readonly handle: string }>;
   readonly giveUp: (handle: string) => Promise<void>;
 }
 
-/** A runtime from its walls. */
+/** Makes a runtime from its walls. */
 export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const workspaces = new Workspaces(options);
   const census = censusOf(walls, options);
@@ -82,7 +82,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     const { room: last, record: before } = await census.find(id);
     const vital = await census.vital(before, { signal });
     if (vital.alive) return join(last, before, vital, { signal });
-    // A host that died while it was building may have left something that no record names.
+    // A host that died while building may have left something that no record names.
     if (!before.entered) await haltWalls(last, before.handle);
     // The engine may still use the old paths of a sandbox from an older version.
     const room = before.runFolder === undefined ? last : roomOf(options, id);
@@ -97,7 +97,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     const { checked, plan: planned } = await prepare(room, spec, { signal });
     // A name stays the same after a restart, a process id does not.
     const named = planned.handle === '' ? planned : { ...planned, handle: before.handle };
-    // Its files belong to the user that it had.
+    // Its files belong to its previous user.
     const plan = withUser(named, before.user);
     const runFolder = before.runFolder && room.runFolder;
     return raise(
@@ -114,7 +114,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     );
   };
 
-  /** Refuses what cannot be had; touches nothing. */
+  /** Throws for settings that are not available, before anything is changed. */
   const prepare = async (room: Room, spec: SandboxSpec, { signal }: Cancel) => {
     throwIfCancelled(signal, 'Opening a sandbox');
     const found = await probe({ signal });
@@ -133,7 +133,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     return { checked, plan };
   };
 
-  /** From a record to a sandbox whose guest has answered; or to what `giveUp` leaves. */
+  /** Starts a recorded room and waits for its guest. After a failure, `giveUp` decides what remains. */
   const raise = async (
     room: Room,
     planned: RoomRecord,
@@ -162,7 +162,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     await removeRunFolder(room);
   };
 
-  /** The record goes last: what could not be destroyed is still listed, and can be removed later. */
+  /** The record is deleted last: a room that could not be destroyed is still listed and can be removed later. */
   const tearDown = async (
     room: Room,
     { handle, user }: { readonly handle: string; readonly user?: SandboxUser | undefined },
@@ -237,7 +237,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   };
 }
 
-/** When one fails the others have come to their end as well: what they made can be removed. */
+/** If one fails, wait for the others too, so that everything they made can be removed. */
 async function allDone(works: readonly (Promise<void> | undefined)[]): Promise<void> {
   const outcomes = await Promise.allSettled(works);
   const failed = outcomes.find((outcome) => outcome.status === 'rejected');

@@ -8,24 +8,24 @@ const defaultLeaseMs = 60_000;
 const longestEnvName = 256;
 const largestEnv = 128 * 1024;
 
-/** How long a guest waits for its first host; the sandbox's own lease begins with the claim. */
+/** How long a guest waits for its first host; the sandbox's own lease starts when it is claimed. */
 export const firstLeaseMs = 60_000;
 
-/** Where every sandbox keeps its workspace, whatever the runtime. */
+/** Path of the workspace in every sandbox, on every runtime. */
 export const workdir = '/workspace';
-/** Where programs that were written for other sandboxes look for their files: a link to the workdir. */
+/** A link to the workdir at the path where programs written for other sandboxes look for files. */
 export const usualHome = '/home/user';
 
-/** A spec with every default filled in and every field known to be enforceable. */
+/** A spec with all defaults filled in, where every field can be enforced. */
 export interface CheckedSpec extends SandboxSpec {
   readonly limits: Limits;
-  /** Limits that the guest holds by counting. */
+  /** Limits that the guest enforces by counting. */
   readonly softLimits: readonly SoftLimit[];
   readonly env: Readonly<Record<string, string>>;
   readonly leaseMs: number;
 }
 
-/** "Reject, never ignore": what this runtime cannot honour on this machine is refused by name. */
+/** Throws for any field that this runtime cannot enforce on this machine; nothing is ignored. */
 export function checkSpec(runtime: RuntimeName, { capabilities }: Available, spec: SandboxSpec): CheckedSpec {
   const refuse = (field: string, why: string, hint?: string): never => {
     throw new GeodeError('cannot_enforce', `The ${runtime} runtime cannot honour ${field}: ${why}.`, {
@@ -79,7 +79,7 @@ export function checkSpec(runtime: RuntimeName, { capabilities }: Available, spe
   };
 }
 
-/** The grade that the room will have, all things considered, against the one that was asked for. */
+/** The isolation grade that the room will really have, compared with the requested one. */
 export function checkGrade(runtime: RuntimeName, grade: Grade, { minimumGrade = 'none' }: SandboxSpec): void {
   if (isAtLeast(grade, minimumGrade)) return;
   throw new GeodeError(

@@ -2,10 +2,10 @@ import { lstat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 
 /**
- * The first part of a path that another user could replace, or undefined if none. A user that may
- * write to a folder may swap its entries for links, so every folder on the way has to be root's or this
- * user's and closed to others; in a sticky folder others may only swap what they own. It looks from the top
- * down: each part stands still before the next one is looked at. What is inside of the last one does not count.
+ * The first part of a path that another user could replace; undefined if none. A user who may write to a folder can
+ * swap its entries for links, so every folder on the way must belong to root or this user and be closed to others. In
+ * a sticky folder others can only swap what they own. The check goes from the top down: each part is fixed before the
+ * next one is checked. The content of the last folder does not count.
  */
 export async function swappableIn(path: string, uid: number): Promise<string | undefined> {
   const isTrusted = (owner: number) => owner === 0 || owner === uid;

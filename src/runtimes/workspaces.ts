@@ -12,14 +12,17 @@ type Owner = { readonly uid: number; readonly gid: number };
 
 interface Use {
   readers: number;
-  /** Walls stand around it, or it was mounted before anybody read it. */
+  /** A room uses it, or it was mounted before the first reader. */
   walls: boolean;
 }
 
-/** The workspaces of rooms as folders of this host. One with a disk is mounted while walls or readers need it. */
+/**
+ * The workspaces of rooms as folders of this host. A workspace with a disk is mounted while a room or a reader needs
+ * it.
+ */
 export class Workspaces {
   readonly #options: RuntimeOptions;
-  /** Workspaces that are being read or changed now. */
+  /** Workspaces being read or changed now. */
   readonly #uses = new Map<string, Use>();
   readonly #turns = new KeyedTurns();
 
@@ -28,8 +31,8 @@ export class Workspaces {
   }
 
   /**
-   * Before walls are built around it: makes what is not there, all of it in a new room, the rest in one whose
-   * host was killed before it came to that. `owner` is the user that its commands run as on the host's disk.
+   * Called before walls are built. Creates what is missing: everything in a new room, the rest in one whose host was
+   * killed before it finished. `owner` is the user of its commands on the host's disk.
    */
   prepare(room: Room, { diskBytes }: Limits, owner: Owner | undefined): Promise<void> {
     return this.#inTurn(room, async (use) => {
@@ -49,7 +52,7 @@ export class Workspaces {
     return isNew;
   }
 
-  /** For as long as there are walls around it. */
+  /** Counts as in use while its walls stand. */
   show(room: Room): Promise<void> {
     return this.#inTurn(room, async (use) => {
       use.walls = true;
@@ -57,7 +60,7 @@ export class Workspaces {
     });
   }
 
-  /** When the walls are down: at once, or when the last reader is done. */
+  /** After the walls are down: unmounts at once, or when the last reader is done. */
   hide(room: Room): Promise<void> {
     return this.#inTurn(room, async (use) => {
       use.walls = false;
@@ -103,7 +106,7 @@ export class Workspaces {
     }
   }
 
-  /** One change of its mount at a time. */
+  /** One mount change per workspace at a time. */
   #inTurn({ id }: Room, work: (use: Use) => Promise<void>): Promise<void> {
     return this.#turns.in([id], async () => {
       const use = this.#uses.get(id) ?? { readers: 0, walls: false };

@@ -7,17 +7,17 @@ export interface AdmissionLimits {
   readonly mostPerUser: number;
 }
 
-/** The users of sandboxes, one for each. */
+/** The user of each sandbox. */
 export interface Census {
-  /** The sandboxes that run. */
+  /** The running sandboxes. */
   running(): readonly string[];
-  /** Sandboxes that may run: nobody has checked yet. */
+  /** Sandboxes that may be running, not checked yet. */
   unknown(): readonly string[];
-  /** Until one less is unknown. */
+  /** Waits until one sandbox fewer is unknown. */
   known(cancel: Cancel): Promise<void>;
 }
 
-/** Counts what runs, by looking, and what is about to: there is no counter of the running ones to drift. */
+/** Counts running sandboxes by checking them, plus starts in progress. There is no counter that could drift. */
 export class Admission {
   readonly #limits: AdmissionLimits;
   readonly #census: Census;
@@ -28,7 +28,10 @@ export class Admission {
     this.#census = census;
   }
 
-  /** Room for one more of the user, until the work is done; then what it made is seen to run. */
+  /**
+   * Reserves room for one more sandbox of the user until the work is done; from then on the running sandbox itself
+   * counts.
+   */
   async admit<T>(user: string, cancel: Cancel, work: () => Promise<T>): Promise<T> {
     // Unchecked sandboxes count as running. Wait for the check only if it makes a difference.
     while (this.#refusal(user, this.#census.unknown()) !== undefined) {

@@ -6,8 +6,8 @@ import type { SandboxRow } from './sandbox-table.ts';
 type Settle = (entry: SandboxRow, cancel: Cancel) => Promise<void>;
 
 /**
- * Sandboxes of an earlier host that this one has not checked yet. The first caller that needs one of them
- * settles it, in the turn of its chat: nobody waits for another sandbox.
+ * Sandboxes of an earlier host that this one has not checked yet. The first caller that needs one settles it, in the
+ * turn of its chat, without waiting for other sandboxes.
  */
 export class Arrivals {
   readonly #waiting = new Map<string, string>();
@@ -41,12 +41,12 @@ export class Arrivals {
     this.#changed.notify();
   }
 
-  /** Until one less is waited for. */
+  /** Waits until one sandbox fewer is pending. */
   fewer(cancel: Cancel): Promise<void> {
     return this.#changed.changed('Waiting for sandboxes that may run', cancel);
   }
 
-  /** Nobody will look at the others. */
+  /** Stops checking the others. */
   end(): void {
     this.#waiting.clear();
     this.#changed.notify();

@@ -15,7 +15,7 @@ import { FollowedProcess } from './followed-process.ts';
 import { heldSnapshots } from './snapshots/held-snapshots.ts';
 
 const retryMs = 1_000;
-/** A disk that is full for a shorter time than these tries is not reported. */
+/** A disk that is full for less time than these retries is not reported. */
 const patientTries = 3;
 const politeMs = 2_000;
 const askDeadlineMs = 5_000;
@@ -27,8 +27,8 @@ export interface AttachedOptions {
 }
 
 /**
- * A sandbox in this host's hands. Every process that is not waited for is read to its end into its journal,
- * so that no process blocks for lack of a reader, and readers read the journal.
+ * A sandbox that this host holds. Output that nobody waits for is read into the process's journal, so no process
+ * blocks for lack of a reader, and readers read the journal.
  */
 export class AttachedSandbox {
   readonly sandbox: Sandbox;
@@ -37,9 +37,9 @@ export class AttachedSandbox {
   readonly #events: EventSink;
   readonly #log: Log;
   readonly snapshots: Snapshots | undefined;
-  /** Environment variables with which its commands find the host's tools. */
+  /** Environment variables that show commands where the host's tools are. */
   readonly toolEnv: () => Readonly<Record<string, string>>;
-  /** Its way out, once it is open. */
+  /** Its hatch, once it is open. */
   hatch: OpenHatch | undefined;
   #pausedSince = Date.now();
   #left = false;
@@ -82,7 +82,7 @@ export class AttachedSandbox {
     await freezer.pause(cancel);
   }
 
-  /** Goes on with what an earlier host began, or with what was paused. */
+  /** Continues the processes of an earlier host, or resumes after a pause. */
   async resume(cancel: Cancel = {}): Promise<void> {
     if (this.paused) await this.sandbox.freezer?.resume(cancel);
     const { processes } = await this.sandbox.processes(cancel);
@@ -110,8 +110,8 @@ export class AttachedSandbox {
   }
 
   /**
-   * Whether something runs in it, asked of the sandbox itself: also what nobody follows, and what was disowned.
-   * A sandbox that no longer answers is not working.
+   * Whether anything runs in it, asked of the sandbox itself: includes processes that nobody follows or that were
+   * disowned. False if the sandbox no longer answers.
    */
   async isWorking({ signal }: Cancel = {}): Promise<boolean> {
     if (this.paused) return false;
@@ -126,25 +126,25 @@ export class AttachedSandbox {
     });
   }
 
-  /** Commands with a waiting caller. Their process is known only at their end. */
+  /** Commands with a waiting caller. Their process becomes known only at their end. */
   async exec(command: Command, options: ExecOptions = {}): Promise<ExecResult> {
     const result = await this.sandbox.exec(command, options);
     this.#tellExit(result.processId, result);
     return result;
   }
 
-  /** Lets go of it on purpose; it goes on. */
+  /** Detaches on purpose; the sandbox continues. */
   async release(): Promise<void> {
     this.#left = true;
     await this.sandbox.release();
   }
 
-  /** It has ended, and nobody here asked for that. */
+  /** It ended without a request from here. */
   get endedByItself(): boolean {
     return this.sandbox.end !== undefined && !this.#left;
   }
 
-  /** Processes are asked to end before they are made to, and have their last words on record. */
+  /** Processes get SIGTERM before SIGKILL, and their last output is stored. */
   async halt(): Promise<void> {
     this.#left = true;
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
@@ -154,7 +154,7 @@ export class AttachedSandbox {
     await this.sandbox.halt();
   }
 
-  /** False when nothing runs any more, or nothing answers. */
+  /** False if nothing runs any more or nothing answers. */
   async #signalAll(name: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
     const asking = within({ ms: askDeadlineMs, what: 'Ending the processes' }, async (signal) => {
       const { processes } = await this.sandbox.processes({ signal });
@@ -203,8 +203,8 @@ export class AttachedSandbox {
   }
 
   /**
-   * Waits while the disk is full: the process blocks and loses nothing. Followers get an error for a
-   * disk that stays full.
+   * Waits while the disk is full: the process blocks and loses nothing. If the disk stays full, followers get an
+   * error.
    */
   async #readToEnd(process: Process, backpressure: Backpressure | undefined): Promise<void> {
     let tries = 0;
@@ -217,7 +217,7 @@ export class AttachedSandbox {
         }
         return;
       } catch (error) {
-        // Followers notice the end by the closing of the journals.
+        // Followers notice the end because the journals are closed.
         if (this.sandbox.end !== undefined) return this.sandbox.release();
         if (!isGeodeError(error, 'disk_full')) {
           this.#log.warn({ err: error, process: process.id }, 'A process is no longer followed');

@@ -4,9 +4,9 @@ import type { Sandbox } from '../seams/sandbox.ts';
 import { type AttachedOptions, AttachedSandbox } from './attached-sandbox.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 
-/** The sandboxes that run in this host's hands. */
+/** The running sandboxes that this host holds. */
 export class AttachedSandboxes {
-  /** Of these it is not known whether they run: what ended by itself, and what could not be reached. */
+  /** Ids whose state is unknown: sandboxes that ended by themselves or could not be reached. */
   readonly unsettled = new Set<string>();
   readonly #held = new Map<string, AttachedSandbox>();
   readonly #options: AttachedOptions;
@@ -53,7 +53,7 @@ export class AttachedSandboxes {
     this.#held.delete(id);
   }
 
-  /** With everything that goes on in it, if an earlier host left it running. One that is paused stays so. */
+  /** Takes over everything running in it from an earlier host. A paused sandbox stays paused. */
   async take(
     entry: SandboxRow,
     sandbox: Sandbox,
@@ -71,7 +71,7 @@ export class AttachedSandboxes {
     }
   }
 
-  /** Until when there was activity in each: now, while something goes on. */
+  /** Time of the last activity in each; the current time during activity. */
   activity(now: number): ReadonlyMap<string, number> {
     return new Map(
       this.running().map(({ sandbox: { id }, activity: { open, endedAt } }) => [
@@ -81,7 +81,7 @@ export class AttachedSandboxes {
     );
   }
 
-  /** Lets go of all; they live on. */
+  /** Detaches all; they continue. */
   async release(): Promise<void> {
     await Promise.all([...this.#held.values()].map((held) => held.release()));
     this.#held.clear();

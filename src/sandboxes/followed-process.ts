@@ -6,16 +6,16 @@ import type { Process, ProcessEvent } from '../seams/process.ts';
 export interface Followed {
   readonly id: string;
   readonly pid: number;
-  /** Where reading begins. */
+  /** The offset where reading starts. */
   readonly from: number;
   readonly journal: Journal;
   /** The process itself, while it runs. */
   readonly live: () => Process | undefined;
-  /** Slows the process down for the reader of this handle. */
+  /** Slows the process down to the speed of this handle's reader. */
   readonly backpressure: Backpressure | undefined;
 }
 
-/** A process that the host reads into its journal: each handle reads the journal, at its own pace. */
+/** A process whose output the host reads into its journal; each handle reads the journal at its own speed. */
 export class FollowedProcess implements Process {
   readonly id: string;
   readonly pid: number;
@@ -52,7 +52,7 @@ export class FollowedProcess implements Process {
   closeStdin = async () => this.#live().closeStdin();
   signal: Process['signal'] = async (name) => this.#live().signal(name);
   resize: Process['resize'] = async (size) => this.#live().resize(size);
-  /** A process that has exited counts as killed. */
+  /** Succeeds if the process has already exited. */
   kill = async () => this.#followed.live()?.kill();
 
   #live(): Process {

@@ -6,9 +6,9 @@ import type { Sides } from './reconcile.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 
 /**
- * Earlier versions gave the sandboxes of the command line to the login name of the caller; now they belong to the
- * local user. They are moved once for each login: the sandbox's own record first, then the ledger, so that after a host
- * that dies in between the next one goes on. A sandbox whose chat the local user has already stays where it is.
+ * Earlier versions gave sandboxes of the command line to the caller's login name; now they belong to the local user.
+ * They are moved once for each login: first the sandbox's own record, then the ledger, so if a host dies in between
+ * the next one continues. A sandbox stays if the local user already has one with that chat.
  */
 export class FormerUser {
   readonly #sides: Sides;
@@ -20,7 +20,7 @@ export class FormerUser {
     this.#login = login;
   }
 
-  /** True when nothing is left to move. */
+  /** True when all are moved. */
   async move(cancel: Cancel): Promise<boolean> {
     const { registry } = this.#sides;
     if (this.#login === localUser || registry.table.hasMoved(this.#login)) return true;
@@ -34,7 +34,7 @@ export class FormerUser {
     return done;
   }
 
-  /** From then on the login is a user like any other. */
+  /** From then on the login is a normal user. */
   async moveRest(cancel: Cancel): Promise<void> {
     if (await this.move(cancel)) this.#sides.registry.table.noteMoved(this.#login);
   }

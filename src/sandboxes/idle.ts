@@ -1,29 +1,29 @@
-/** How long sandboxes stay. `null`: for ever. */
+/** How long sandboxes stay. `null`: forever. */
 export interface SweepPolicy {
-  /** A running one is stopped when it was idle for that long. */
+  /** A running sandbox is stopped after being idle this long. */
   readonly idleMs: number | null;
-  /** A stopped one is removed, with its files, after that long. */
+  /** A stopped sandbox is removed, with its files, after this long. */
   readonly removeMs: number | null;
 }
 
-/** Everything that counts, as of now. Times are in ms since 1970. */
+/** The current facts for the decision. Times are in ms since 1970. */
 export interface Standing {
   readonly state: 'running' | 'stopped';
-  /** Processes, streams and calls that are going on. */
+  /** Processes, streams and calls in progress. */
   readonly open: number;
   /** When the last of them ended. */
   readonly activeAt: number;
-  /** A lease: it was asked to be kept until then. */
+  /** A lease: keep it until then. */
   readonly keptUntil: number;
-  /** A caller said that it will come back by then. */
+  /** A caller announced that it will return by then. */
   readonly thinkingUntil: number;
 }
 
 export type Verdict = 'keep' | 'stop' | 'remove';
 
 /**
- * Idleness begins with the *end* of the last activity, and anything that goes on, a lease and a caller's
- * thinking are activity. What lies in the future, as after a clock was set back, is not over yet.
+ * Idleness starts at the *end* of the last activity. Anything in progress, a lease and a caller's reservation count
+ * as activity. A time in the future, as after a clock was set back, counts as activity too.
  */
 export function verdictOn(standing: Standing, { idleMs, removeMs }: SweepPolicy, now: number): Verdict {
   if (standing.open > 0) return 'keep';

@@ -8,9 +8,8 @@ import { readStates } from './read-states.ts';
 import { SandboxTable, sandboxChapter } from './sandbox-table.ts';
 
 /**
- * All sandboxes that stay, as the ledger and the runtimes know them, without being their host and without
- * changing anything: it works while another process is. The times of the last activity are those that the
- * host wrote down.
+ * All persistent sandboxes, as the ledger and the runtimes know them. Works without becoming their host and changes
+ * nothing, so it works while another process is the host. Activity times are the ones that the host last recorded.
  */
 export async function listOffline(
   stateDir: string,

@@ -10,11 +10,11 @@ export interface Usage {
   /** Average CPUs used since the last measurement. `limit` is null without a limit. */
   readonly cpus: { readonly used: number; readonly limit: number | null };
   readonly memoryBytes: { readonly used: number; readonly limit: number | null; readonly soft: boolean };
-  /** Tasks, threads included. A soft limit is held by the guest, which counts: it may be exceeded for a moment. */
+  /** Tasks, threads included. The guest enforces a soft limit by counting, so it may be exceeded for a moment. */
   readonly pids: { readonly used: number; readonly limit: number | null; readonly soft: boolean };
   /** Disk use of the workspace; null if it has no file system of its own. */
   readonly diskBytes: { readonly used: number; readonly limit: number } | null;
-  /** Besides the guest. */
+  /** The guest not included. */
   readonly processes: number;
   readonly oomKills: number;
 }
@@ -22,9 +22,9 @@ export interface Usage {
 type Measured = Pick<Sandbox, 'metrics' | 'limits' | 'softLimits'>;
 
 /**
- * The usage of a sandbox, again and again: the first after one period, since a share of time needs two looks.
- * A sandbox that is paused uses nothing new and is left out until it is resumed. Ends with the sandbox, and
- * with `cancelled` by the signal.
+ * Yields the usage of a sandbox repeatedly. The first value comes after one period, because CPU share needs two
+ * measurements. Skips a paused sandbox until it is resumed. Ends with the sandbox, and throws `cancelled` on the
+ * signal.
  */
 export async function* watchMetrics(
   sandbox: Measured,

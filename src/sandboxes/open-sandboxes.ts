@@ -20,31 +20,31 @@ import { sweep } from './sweep.ts';
 import { userSandboxes } from './user-sandboxes.ts';
 
 export interface SandboxesOptions extends HostedOptions, HostLockOptions {
-  /** Where the ledger is. */
+  /** Path of the ledger. */
   readonly stateDir: string;
 }
 
 export interface HostedOptions extends SandboxSourceOptions, Cancel {
   readonly most: AdmissionLimits;
   readonly policy: SweepPolicy;
-  /** Left out: finished journals are only limited for each sandbox. */
+  /** Left out: finished journals are only limited per sandbox. */
   readonly journalQuota?: JournalQuota | undefined;
-  /** Between two sweeps; `null`: only when asked. */
+  /** Interval of sweeps; `null`: only on request. */
   readonly sweepEveryMs: number | null;
   readonly warn: (message: string) => void;
-  /** The login name to which earlier versions gave the sandboxes of the local user. */
+  /** The login name that earlier versions used for the local user's sandboxes. */
   readonly formerUser?: string;
   readonly events?: EventSink;
   readonly log?: Log;
-  /** It is closed with the host. */
+  /** Closed together with the host. */
   readonly egress: Egress & Disposable;
-  /** Serves the tool sessions of the sandboxes that have one. */
+  /** Serves the tool sessions of sandboxes that have one. */
   readonly tools?: SandboxTools;
 }
 
 /**
- * Becomes the host of the sandboxes in a folder: takes the lock and opens the ledger, for a program that wants nothing
- * but the sandboxes. On failure nothing is held.
+ * Becomes the host of the sandboxes in a folder: takes the lock and opens the ledger. For a program that needs only
+ * sandboxes. A failure leaves nothing open.
  */
 export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxes> {
   await using held = new AsyncDisposableStack();
@@ -56,8 +56,8 @@ export async function openSandboxes(options: SandboxesOptions): Promise<Sandboxe
 }
 
 /**
- * The sandboxes of a ledger, for the holder of its lock: makes the ledger agree with reality and adopts everything
- * that runs. On failure nothing is held.
+ * The sandboxes of a ledger, for the holder of its lock: reconciles the ledger with reality and adopts every running
+ * sandbox. A failure leaves nothing open.
  */
 export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promise<Sandboxes> {
   const {
@@ -77,7 +77,7 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
   await using held = new AsyncDisposableStack();
   const table = new SandboxTable(ledger);
   held.use(egress);
-  // Its tables are there before anything depends on them.
+  // Creates its tables before anything depends on them.
   egress.remembered('');
   const source = held.use(new SandboxSource(options));
   const registry = held.use(
@@ -93,7 +93,7 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
   );
   const closing = new AbortController();
   const sides = { registry, runtimes, warn };
-  // Before anything is adopted, and once more for what only reality knew of.
+  // Once before adopting, and once more for sandboxes that only reality knew.
   const former = formerUser === undefined ? undefined : new FormerUser(sides, formerUser);
   await former?.move({ signal });
   const { settled, reaping } = await reconcile(sides, closing.signal, { signal });

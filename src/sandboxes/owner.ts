@@ -18,12 +18,12 @@ export interface Owner {
 
 const ownerSchema = z.tuple([z.string(), z.string(), z.record(z.string(), z.unknown())]);
 
-/** A list, so that no user's and chat's names run into each other. */
+/** A list, so that user and chat cannot run into each other. */
 export function ownerText({ user, chat, spec }: Owner): string {
   return JSON.stringify([user, chat, spec]);
 }
 
-/** Undefined for what belongs to nobody, or to something else than a chat. */
+/** Undefined if it belongs to nobody, or not to a chat. */
 export function parseOwner(text: string | null): Owner | undefined {
   const known = ownerSchema.safeParse(parsedJson(text ?? '')).data;
   if (known === undefined) return undefined;
@@ -31,7 +31,7 @@ export function parseOwner(text: string | null): Owner | undefined {
   return { user, chat, spec };
 }
 
-/** Any text is a valid name, except one with half a surrogate pair: stored, all of those would become equal. */
+/** Any text is a valid name, except one with an unpaired surrogate: all of those would be equal when stored. */
 export function checkName(name: string, what: 'user' | 'chat'): string {
   if (
     typeof name === 'string' &&
@@ -64,12 +64,12 @@ export function checkLabels(labels: Readonly<Record<string, string>>): Readonly<
   );
 }
 
-/** Unambiguous for any two names. */
+/** Unique for any two names. */
 export function keyOf(user: string, chat: string): string {
   return JSON.stringify([checkName(user, 'user'), checkName(chat, 'chat')]);
 }
 
-/** Every field by its name: one that nothing would read is refused. Otherwise a typing error would be ignored. */
+/** Lists every field by name, so an unknown one is refused. Otherwise a typing error would be ignored. */
 const specFields: Readonly<Record<keyof PersistentSpec, true>> = {
   runtime: true,
   labels: true,
@@ -84,7 +84,7 @@ const specFields: Readonly<Record<keyof PersistentSpec, true>> = {
   egress: true,
 };
 
-/** As it is written down, where what is undefined is not there. */
+/** The stored form, without undefined fields. */
 export function checkPersistentSpec(spec: PersistentSpec): PersistentSpec {
   const strange = Object.keys(spec).find((field) => !Object.hasOwn(specFields, field));
   if (strange === undefined) return JSON.parse(JSON.stringify(spec, finite));
@@ -93,13 +93,13 @@ export function checkPersistentSpec(spec: PersistentSpec): PersistentSpec {
   });
 }
 
-/** Written down, such a number would become `null`, which means that there is no limit. */
+/** Stored as JSON, such a number would become `null`, which means no limit. */
 function finite(field: string, value: unknown): unknown {
   if (typeof value !== 'number' || Number.isFinite(value)) return value;
   throw new GeodeError('invalid_input', `${field} is ${value}, but must be a number.`);
 }
 
-/** A caller who names what the sandbox shall be must not get another. Labels may differ: they can be changed. */
+/** A caller that names settings must not get a sandbox with others. Labels may differ, because they can be changed. */
 export function checkAgreement(
   { labels: _, egress: __, runtime, ...asked }: PersistentSpec,
   made: { readonly runtime: RuntimeName; readonly spec: PersistentSpec },

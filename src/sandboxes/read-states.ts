@@ -5,7 +5,7 @@ import type { AttachedSandbox } from './attached-sandbox.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 import { statusOf } from './status.ts';
 
-/** How each sandbox is: by its link if this host holds it, and otherwise as its runtime says. */
+/** The state of each sandbox: from its link if this host holds it, otherwise from its runtime. */
 export async function readStates(
   entries: readonly SandboxRow[],
   runtimes: readonly Runtime[],

@@ -9,25 +9,25 @@ import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
 
 const atOnce = 8;
 
-/** The two sides that are made to agree. */
+/** The two sides to reconcile. */
 export interface Sides {
   readonly registry: Registry;
   readonly runtimes: readonly Runtime[];
   readonly warn: (message: string) => void;
 }
 
-/** Work that continues after a host has started; it ends soon after `closing`. */
+/** Work that continues after a host has started; ends soon after `closing`. */
 interface Settling {
-  /** Resolves when everything that runs was taken over, or could not be. */
+  /** Resolves when every running sandbox was adopted or has failed. */
   readonly settled: Promise<void>;
-  /** Removes blank sandboxes of dead hosts; resolves with their ids. */
+  /** Removes blank sandboxes of dead hosts; resolves to their ids. */
   readonly reaping: Promise<readonly string[]>;
 }
 
 /**
- * Makes the ledger agree with reality, which is always right, and takes over everything that runs. Only what is
- * written down is waited for: no engine and no guest can keep a host from beginning. A caller that needs a sandbox
- * before it was taken over does that first. Sandboxes of a runtime that does not answer stay untouched and unsettled.
+ * Reconciles the ledger with reality, which always wins, and adopts every running sandbox. Starting waits only for
+ * records: no engine and no guest can delay a host. A caller that needs a sandbox earlier adopts it first. Sandboxes
+ * of a runtime that does not answer stay untouched and unsettled.
  */
 export async function reconcile(sides: Sides, closing: AbortSignal, cancel: Cancel = {}): Promise<Settling> {
   const { registry, runtimes } = sides;
@@ -41,7 +41,7 @@ export async function reconcile(sides: Sides, closing: AbortSignal, cancel: Canc
   return { settled: settled.catch(() => {}), reaping: reaping.catch(() => []) };
 }
 
-/** Sandboxes in an unknown state: an engine that was away may be back. */
+/** Retries sandboxes in an unknown state, because an engine may be back. */
 export async function reconcileUnsettled(sides: Sides, cancel: Cancel = {}): Promise<void> {
   const entries = sides.registry.table.all().filter(({ id }) => sides.registry.unsettled.has(id));
   await inTurns(
@@ -52,7 +52,7 @@ export async function reconcileUnsettled(sides: Sides, cancel: Cancel = {}): Pro
   );
 }
 
-/** A host may have died between giving a sandbox its owner or its name and writing it down; or the ledger was lost. */
+/** A host may have died between changing a sandbox's owner or name and recording it, or the ledger was lost. */
 async function agreeWith({ registry, warn }: Sides, runtime: Runtime, cancel: Cancel): Promise<void> {
   const { table } = registry;
   const records = await runtime.recorded().catch(() => []);
@@ -99,7 +99,7 @@ async function inTurns(
       await registry.inTurn(user, chat, cancel, () => work(current));
     }
   };
-  // Each comes to its end: one that is still taking a sandbox over when the host closes would hold it after that.
+  // Wait for each: one that is still adopting when the host closes would hold its sandbox after that.
   const ended = await Promise.allSettled(Array.from({ length: atOnce }, next));
   const failed = ended.find((each) => each.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -134,13 +134,13 @@ async function settle(
   } catch (error) {
     if (isGeodeError(error, 'cancelled')) throw error;
     warn(`Sandbox ${id} could not be taken over: ${reasonOf(error)}`);
-    // With such a guest nobody can talk any more; the files can be had again.
+    // This guest can no longer be used, but its files can be restored.
     if (isGeodeError(error, 'guest_version') || isGeodeError(error, 'guest_protocol'))
       await runtime.halt(id).catch(() => {});
   }
 }
 
-/** A host may have died in the middle of giving it another name. */
+/** A host may have died while renaming it. */
 function agree(table: SandboxTable, { id, user, chat }: SandboxRow, owner: Owner | undefined): void {
   if (owner?.user !== user || owner.chat === chat || table.find(user, owner.chat) !== undefined) return;
   table.rename(id, owner.chat);

@@ -18,25 +18,25 @@ import { handleOf } from './sandbox-handle.ts';
 import type { SandboxSource } from './sandbox-source.ts';
 import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
 
-/** How long closing waits for callers in progress; after that their work fails by itself. */
+/** How long closing waits for calls in progress; after that they fail. */
 const closeDeadlineMs = 10_000;
 
 export interface RegistryOptions {
   readonly table: SandboxTable;
   readonly source: SandboxSource;
   readonly limits: AdmissionLimits;
-  /** Hears of everything that is done to a sandbox. */
+  /** Notified of every change to a sandbox. */
   readonly events?: EventSink;
   readonly log?: Log;
-  /** Opens the hatches of those that have a policy. */
+  /** Opens the hatches of sandboxes with a policy. */
   readonly egress: Egress;
-  /** Serves the tool sessions of those that have one. */
+  /** Serves the tool sessions of sandboxes that have one. */
   readonly tools?: SandboxTools;
 }
 
 /**
- * The sandboxes of all users, and what can be done to one of them: in its chat's turn, one thing after the
- * other. Work on different sandboxes runs in parallel.
+ * The sandboxes of all users, and the operations on one of them: in its chat's turn, one at a time. Work on different
+ * sandboxes runs in parallel.
  */
 export class Registry implements AsyncDisposable {
   readonly table: SandboxTable;
@@ -83,21 +83,21 @@ export class Registry implements AsyncDisposable {
     return this.#source.runtime(runtime);
   }
 
-  /** If it runs under this host. */
+  /** The handle, if it runs under this host. */
   heldOf({ id }: Pick<SandboxRow, 'id'>): AttachedSandbox | undefined {
     return this.#attached.get(id);
   }
 
-  /** Registers sandboxes of an earlier host. Each is settled before anything else is done to it, in its chat's turn. */
+  /** Registers sandboxes of an earlier host. Each is settled first, in its chat's turn, before any other operation. */
   expect(entries: readonly SandboxRow[], settle: (entry: SandboxRow, cancel: Cancel) => Promise<void>): void {
     this.#arrivals.expect(entries, settle);
   }
 
-  /** Takes a sandbox that runs, with everything that runs in it. */
+  /** Adopts a running sandbox with everything that runs in it. */
   async adopt(entry: SandboxRow, cancel: Cancel = {}): Promise<void> {
     const runtime = this.#source.runtime(entry.runtime);
     const held = await this.#attached.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
-    // If this fails, the sandbox keeps running without network; the next caller that opens it gets the error.
+    // If this fails, the sandbox keeps running without network, and the next caller that opens it gets the error.
     if (!held.paused) await this.#openHatch(entry, held, cancel).catch(() => {});
     if (!held.paused) await this.#tools.attach(held.sandbox, entry, cancel).catch(() => {});
   }
@@ -138,7 +138,7 @@ export class Registry implements AsyncDisposable {
     this.#events.emit(entry.user, { type: 'sandbox-remove', ...named(entry) });
   }
 
-  /** In the chats' turns: the sandbox itself says so already. */
+  /** In the chats' turns: the sandbox's own record is already changed. */
   rename(entry: SandboxRow, to: string): void {
     this.table.rename(entry.id, to);
     this.#tools.rename(entry.id, to);
@@ -153,7 +153,7 @@ export class Registry implements AsyncDisposable {
     this.#events.emit(entry.user, { type: 'sandbox-pause', ...named(entry) });
   }
 
-  /** A leftover on a full disk is harmless: the id is never used again. */
+  /** A leftover row on a full disk is harmless: the id is never used again. */
   #forgetEgress(id: string): void {
     try {
       if (this.egress.remembered(id) !== undefined) this.egress.remember(id, undefined);
@@ -162,7 +162,7 @@ export class Registry implements AsyncDisposable {
     }
   }
 
-  /** Writes down how far the activity of everything that runs has come. On a full disk that can wait. */
+  /** Records the time of the last activity of every running sandbox. On a full disk this can wait. */
   noteActivity(): void {
     try {
       this.table.noteActivity(this.#attached.activity(Date.now()));
@@ -171,17 +171,17 @@ export class Registry implements AsyncDisposable {
     }
   }
 
-  /** Ids of which it is not known whether they run. */
+  /** Ids of sandboxes that may or may not be running. */
   get unsettled(): Set<string> {
     return this.#attached.unsettled;
   }
 
-  /** Whether it runs is not known, or nobody has looked yet. */
+  /** Whether it runs is unknown or not checked yet. */
   isUnknown({ id }: Pick<SandboxRow, 'id'>): boolean {
     return this.unsettled.has(id) || this.#arrivals.has(id);
   }
 
-  /** Something is being done to it, or waits to be. */
+  /** An operation on it is running or waiting. */
   isBusy({ user, chat }: Pick<SandboxRow, 'user' | 'chat'>): boolean {
     return this.#turns.has(keyOf(user, chat));
   }
@@ -208,14 +208,14 @@ export class Registry implements AsyncDisposable {
     return turn.finally(() => this.#working.delete(turn));
   }
 
-  /** Lets go of all, when what is being done to them is done. They go on. */
+  /** Detaches all after their operations have ended. They continue. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    // Refuse callers that wait for a turn; let those that have one finish.
+    // Refuse callers that wait for a turn; let running operations finish.
     await Promise.resolve();
     this.#arrivals.end();
     const working = within({ ms: closeDeadlineMs, what: 'The last calls' }, () =>
@@ -241,7 +241,7 @@ export class Registry implements AsyncDisposable {
     return readStates(entries, this.#source.runtimes, (id) => this.#attached.get(id), cancel);
   }
 
-  /** A removal that was begun is finished first. */
+  /** First finish a removal that was started. */
   async find(user: string, chat: string): Promise<SandboxRow | undefined> {
     const entry = this.table.find(user, chat);
     if (!entry?.removing) return entry;
@@ -253,7 +253,7 @@ export class Registry implements AsyncDisposable {
     return (await this.find(user, chat)) ?? notFound(chat);
   }
 
-  /** Without a turn: as it is at this moment. */
+  /** Without a turn: the state at this moment. */
   look(user: string, chat: string): SandboxRow {
     const entry = this.table.find(checkName(user, 'user'), checkName(chat, 'chat'));
     return entry === undefined || entry.removing ? notFound(chat) : entry;
@@ -277,7 +277,7 @@ export class Registry implements AsyncDisposable {
     return handleOf(entry, held);
   }
 
-  /** As its policy says, if it has one and is not open yet. */
+  /** Opens its hatch if it has a policy and is not open yet. */
   async #openHatch(
     { id, user, chat }: Pick<SandboxRow, 'id' | 'user' | 'chat'>,
     held: AttachedSandbox,
@@ -288,7 +288,7 @@ export class Registry implements AsyncDisposable {
     held.hatch = await this.egress.open(held.sandbox, { sandboxId: id, user, chat }, spec, cancel);
   }
 
-  /** In the chat's turn: what it may reach from now on. */
+  /** In the chat's turn: sets its network policy. */
   async setEgress(entry: SandboxRow, spec: EgressSpec, cancel: Cancel): Promise<void> {
     checkNetwork(entry.spec, spec);
     const held = this.heldOf(entry);
@@ -304,7 +304,7 @@ export class Registry implements AsyncDisposable {
     }
   }
 
-  /** Reality first: the sandbox says whose it is before the ledger does. */
+  /** Reality first: change the sandbox's own record before the ledger. */
   create(
     user: string,
     chat: string,
@@ -352,7 +352,7 @@ function named({ id, chat }: Pick<SandboxRow, 'id' | 'chat'>) {
   return { sandbox: id, chat };
 }
 
-/** A sandbox with a network of its own goes around every policy. */
+/** A sandbox with its own network bypasses every policy. */
 function checkNetwork({ network = 'none' }: PersistentSpec, egress: EgressSpec | undefined): void {
   if (network === 'none' || egress === undefined) return;
   throw new GeodeError(

@@ -5,7 +5,7 @@ import type { Command } from '../seams/process.ts';
 import type { AttachedSandbox } from './attached-sandbox.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 
-/** The handle of a caller: the sandbox while it runs, with the owner's variables in every command. */
+/** A caller's handle: the sandbox while it runs, with the owner's variables in every command. */
 export function handleOf({ user, chat, spec }: SandboxRow, held: AttachedSandbox): PersistentSandbox {
   const { sandbox, snapshots } = held;
   const mark = async (cancel: Cancel) => {

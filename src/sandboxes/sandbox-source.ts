@@ -13,16 +13,16 @@ export interface SandboxSourceOptions {
   readonly runtimes: readonly Runtime[];
   /** The configured runtime, or the one named. */
   readonly choose: (name?: RuntimeName) => Promise<Runtime>;
-  /** The image by its content, fetched if need be; undefined where the runtime has no images of its own to fetch. */
+  /** The image by its digest, pulled if needed; undefined for a runtime without images to pull. */
   readonly image: (runtime: Runtime, name: string | undefined, cancel: Cancel) => Promise<string | undefined>;
-  /** Where a spec says nothing else. */
+  /** Used if a spec names nothing else. */
   readonly limits: Limits;
-  /** How long a sandbox goes on without any host. */
+  /** How long a sandbox keeps running without a host. */
   readonly leaseMs: number;
   readonly pool: { readonly floor: number; readonly ceiling: number };
 }
 
-/** Where sandboxes for chats come from: blank ones of the pool, and those that were halted. */
+/** Where sandboxes for chats come from: blank ones of the pool, and halted ones. */
 export class SandboxSource implements AsyncDisposable {
   readonly #options: SandboxSourceOptions;
   readonly #pool: Pool;
@@ -42,7 +42,7 @@ export class SandboxSource implements AsyncDisposable {
     throw new GeodeError('runtime_unavailable', `The ${name} runtime is not known here.`);
   }
 
-  /** A blank sandbox that nobody used, and that the pool forgets. */
+  /** An unused blank sandbox, which the pool forgets. */
   async claim(spec: PersistentSpec, cancel: Cancel): Promise<{ runtime: Runtime; sandbox: Sandbox }> {
     const { kind, runtime } = await this.#kindOf(spec, cancel);
     const claim = await this.#pool.claim(kind, cancel);
@@ -54,7 +54,7 @@ export class SandboxSource implements AsyncDisposable {
     await this.#pool.reserve((await this.#kindOf(spec, cancel)).kind, count, cancel);
   }
 
-  /** Starts a sandbox that was halted or has exited; the engine may have lost its image since then. */
+  /** Starts a sandbox that was halted or has exited; its image may be missing in the engine by now. */
   async start(id: string, name: RuntimeName, { image }: PersistentSpec, cancel: Cancel): Promise<Sandbox> {
     const runtime = this.runtime(name);
     await this.#options.image(runtime, image, cancel);
@@ -65,7 +65,9 @@ export class SandboxSource implements AsyncDisposable {
     return this.#pool[Symbol.asyncDispose]();
   }
 
-  /** The settings that cannot change after opening. Variables come with each command, labels and owner with the claim. */
+  /**
+   * The settings that cannot change after opening. Variables come with each command, labels and owner with the claim.
+   */
   async #kindOf(spec: PersistentSpec, cancel: Cancel): Promise<{ kind: Kind; runtime: Runtime }> {
     const { runtime: name, labels: _, egress: __, env, ...fixed } = spec;
     checkEnv(env ?? {});

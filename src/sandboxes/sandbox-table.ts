@@ -12,11 +12,11 @@ export interface SandboxRow {
   readonly spec: PersistentSpec;
   readonly labels: Readonly<Record<string, string>>;
   readonly createdAt: number;
-  /** When its last activity ended, as far as it was written down. */
+  /** When its last activity ended, as last recorded. */
   readonly activeAt: number;
   readonly keptUntil: number;
   readonly thinkingUntil: number;
-  /** It was decided that it goes; whatever is left of it is to be removed. */
+  /** Marked for removal; whatever is left of it will be removed. */
   readonly removing: boolean;
 }
 
@@ -37,7 +37,7 @@ export const sandboxChapter: Chapter = {
       removing INTEGER NOT NULL DEFAULT 0,
       UNIQUE (user, chat)
     ) STRICT`,
-    // Users whose sandboxes were given to another, once and for all.
+    // Users whose sandboxes were moved to another user permanently.
     'CREATE TABLE moved_users (name TEXT PRIMARY KEY) STRICT',
   ],
 };
@@ -102,7 +102,7 @@ export class SandboxTable {
     this.#ledger.write((sql) => sql.run`DELETE FROM sandboxes WHERE id = ${id}`);
   }
 
-  /** From here on there is no way back, whenever the host ends. */
+  /** From here on the removal will be completed, even if the host ends. */
   markRemoving(id: string): void {
     this.#ledger.write((sql) => sql.run`UPDATE sandboxes SET removing = 1 WHERE id = ${id}`);
   }

@@ -28,7 +28,7 @@ export function statusOf(
   };
 }
 
-/** While something goes on, the last activity has not ended. */
+/** The last activity has not ended while one is in progress. */
 export function activeAt(entry: SandboxRow, held: AttachedSandbox | undefined, now: number): number {
   if (held === undefined) return entry.activeAt;
   const { open, endedAt } = held.activity;

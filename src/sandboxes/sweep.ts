@@ -6,7 +6,7 @@ import type { Registry } from './registry.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 import { activeAt } from './status.ts';
 
-/** One look at every sandbox: what is idle is stopped, what is old is removed, what was being removed is gone. */
+/** Checks every sandbox once: stops idle ones, removes old ones, completes removals. */
 export async function sweep(
   registry: Registry,
   policy: SweepPolicy,
@@ -22,7 +22,7 @@ export async function sweep(
     entry.removing ? 'remove' : verdictOn(standingOf(registry, entry), policy, Date.now());
   for (const entry of registry.table.all()) {
     throwIfCancelled(signal, 'The sweep');
-    // A sandbox in use is not idle, and the sweep waits for nobody.
+    // A sandbox in use is not idle, and the sweep never waits.
     if (judged(entry) === 'keep' || registry.isBusy(entry)) continue;
     try {
       const verdict = await registry.inTurn(entry.user, entry.chat, { signal }, () => carryOut(entry));
@@ -34,7 +34,7 @@ export async function sweep(
   }
   return report;
 
-  /** The turn may have been long in coming: everything is looked at again. */
+  /** The turn may have taken long to come, so everything is checked again. */
   async function carryOut({ id, user, chat }: SandboxRow): Promise<Verdict> {
     const entry = registry.table.find(user, chat);
     if (entry === undefined || entry.id !== id) return 'keep';

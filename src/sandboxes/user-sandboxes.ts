@@ -8,20 +8,20 @@ import type { Registry } from './registry.ts';
 import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
 import { forkWorkspace } from './snapshots/fork-workspace.ts';
 
-/** The registry as one user sees it: the user is in every call, and cannot be left out or changed. */
+/** The registry for one user: the user is part of every call and cannot be left out or changed. */
 export function userSandboxes(registry: Registry, name: string): UserSandboxes {
   const user = checkName(name, 'user');
   const inTurn = <T>(chat: string, cancel: Cancel, work: () => Promise<T>) =>
     registry.inTurn(user, chat, cancel, work);
 
-  /** Something in the ledger changes, and nothing of the sandbox. */
+  /** Changes the ledger, but not the sandbox. */
   const note = (chat: string, write: (table: SandboxTable, id: string) => void): Promise<SandboxStatus> =>
     inTurn(chat, {}, async () => {
       write(registry.table, (await registry.get(user, chat)).id);
       return registry.inspect(user, chat);
     });
 
-  /** The sandbox itself says whose it is and what it is called, so that a lost ledger loses neither. */
+  /** The sandbox's own record stores its owner and name, so that a lost ledger loses neither. */
   const sign = (entry: SandboxRow, { chat, labels }: Pick<SandboxRow, 'chat' | 'labels'>) =>
     registry.runtimeOf(entry).assign(entry.id, ownerText({ user, chat, spec: { ...entry.spec, labels } }));
 
@@ -139,7 +139,7 @@ function notHere(): GeodeError {
   return new GeodeError('cannot_enforce', 'A sandbox whose files are not on this host cannot be forked.');
 }
 
-/** The end of the year 9999: what is later is no time that a person means, nor one that every part can hold. */
+/** The end of the year 9999: a later time is surely a mistake, and some parts cannot store it. */
 const latestTime = 253_402_300_799_999;
 
 function checkTime(ms: number, what: string): number {

@@ -3,7 +3,7 @@ import { GeodeError } from '../base/errors.ts';
 import { addUsage, type TokenUsage } from '../base/prices.ts';
 import type { Model, ModelAnswer, ModelRequest } from '../seams/model.ts';
 
-/** A package by its name in a registry, with a version if need be: no option, no path and no URL. */
+/** A package by its name in a registry, with an optional version: no option, path or URL. */
 const packageName = z
   .string()
   .max(200)
@@ -46,15 +46,15 @@ export const judgementShape = z.object({
   reason: z.string().describe('one sentence'),
 });
 
-/** Tokens and money that were spent, whatever came of it. */
+/** Tokens and money spent, even if the answer was useless. */
 export interface Spent {
   readonly usage: TokenUsage;
   readonly cost: number;
 }
 
 /**
- * Asks for an answer of a shape. A model that answers in another format gets one correction. `onSpent` is called for
- * every call, also of one whose answer is of no use. Yields the text as it comes.
+ * Asks for an answer in a given shape. A model that answers in another format gets one correction. `onSpent` is
+ * called for every call, even a useless one. Yields the text as it arrives.
  */
 export async function* askFor<T>(
   model: Model,
@@ -98,7 +98,7 @@ async function* stream(
       yield event.text;
       continue;
     }
-    // Text that was shown stays there: mark the new start.
+    // Text that was shown stays visible, so mark the new start.
     if (event.type === 'restart') yield '\n\n(The connection was cut; the model begins again.)\n\n';
     if (event.type !== 'answer') continue;
     onSpent({ usage: event.usage, cost: event.cost ?? 0 });
@@ -115,7 +115,7 @@ type Parsed<T> =
   | { readonly success: true; readonly data: T }
   | { readonly success: false; readonly reason: string };
 
-/** The first JSON object of a text that fits the shape; models like to wrap it in words or a code fence. */
+/** The first JSON object of a text that matches the shape. Models often wrap it in words or a code fence. */
 function parseAnswer<T>(text: string, shape: z.ZodType<T>): Parsed<T> {
   const begin = text.indexOf('{');
   const end = text.lastIndexOf('}');

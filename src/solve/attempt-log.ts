@@ -10,16 +10,16 @@ interface LogOptions {
   readonly events: EventSink;
   readonly user: string;
   readonly solve: string;
-  /** Attempts that models may make. */
+  /** Maximum attempts by models. */
   readonly most: number;
 }
 
-/** The attempts of one solve. Each change is in the ledger before the next step is taken. */
+/** The attempts of one solve. Each change is stored in the ledger before the next step. */
 export class AttemptLog {
   readonly #options: LogOptions;
   readonly #attempts: Attempt[];
 
-  /** `earlier`: what a host that ended left of this solve. */
+  /** `earlier`: the attempts that an ended host left. */
   constructor(options: LogOptions, earlier: readonly Attempt[]) {
     this.#options = options;
     this.#attempts = [...earlier];
@@ -44,14 +44,14 @@ export class AttemptLog {
     return this.save(newAttempt(this.#attempts.length + 1, origin));
   }
 
-  /** The one that an earlier host left, or a new one; undefined when no more may be made. */
+  /** The attempt that an earlier host left, or a new one; undefined if the maximum is reached. */
   next(): Attempt | undefined {
     return (
       this.#unfinished() ?? (this.#byModel.length < this.#options.most ? this.begin('model') : undefined)
     );
   }
 
-  /** An attempt as it is kept now: what it cost may have been added since. */
+  /** The stored form of an attempt; its cost may have grown since. */
   current(attempt: Attempt): Attempt {
     return this.#attempts[attempt.number - 1] ?? attempt;
   }
@@ -60,12 +60,12 @@ export class AttemptLog {
     return this.#attempts.reduce<Spent>(addSpent, { usage: noUsage, cost: 0 });
   }
 
-  /** It failed and no other follows. */
+  /** It failed and no other one follows. */
   isLast({ state }: Attempt): boolean {
     return state === 'failed' && this.#byModel.length >= this.#options.most;
   }
 
-  /** The same error from nearly the same code, twice in a row: a third time would be money for nothing. */
+  /** The same error from nearly the same code twice in a row: a third attempt would waste money. */
   repeated({ run, code }: Attempt): string | undefined {
     const before = this.#byModel.at(-2);
     const signature = run?.signature;

@@ -8,7 +8,7 @@ import { judgePrompt, type Prompt, reflectionPrompt, solutionPrompt } from './pr
 
 type Shape<T> = Parameters<typeof askFor<T>>[1]['shape'];
 
-/** Asks the models for a solve: write, judge, reflect. Keeps the cost of an answer as soon as it is known. */
+/** Calls the models for a solve: write, judge, reflect. Stores the cost of an answer as soon as it is known. */
 export class Author {
   readonly #models: Models;
   readonly #user: string;
@@ -29,7 +29,7 @@ export class Author {
     this.#signal = signal;
   }
 
-  /** Writes the code of an attempt. Returns what the model needs from a person when it cannot. */
+  /** Writes the code of an attempt. Returns the model's question to a person if it cannot. */
   async *write(begun: Attempt, recalled: string): AsyncGenerator<SolveEvent, Attempt | string> {
     const earlier = this.#log.all.filter(({ number }) => number < begun.number);
     const prompt = solutionPrompt(this.#request, recalled, earlier);
@@ -59,7 +59,7 @@ export class Author {
     }
   }
 
-  /** Looks at a result that nothing else has checked. */
+  /** Judges a result that had no other check. */
   async judge(attempt: Attempt): Promise<Verdict> {
     const { passed, reason } = await this.#askCheap(
       attempt,
@@ -79,7 +79,7 @@ export class Author {
     return this.#log.save({ ...this.#log.current(attempt), reflection });
   }
 
-  /** An attempt that ended before anything could be checked. */
+  /** An attempt that ended before any check. */
   failed(attempt: Attempt, reason: string): Attempt {
     const by = this.#request.tests === undefined ? 'exit-code' : 'tests';
     const verdict = { label: 'failed', by, reason } as const;

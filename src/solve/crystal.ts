@@ -29,29 +29,29 @@ const schema = z.object({
       tests: z.string().nullable(),
       expect: z.string().nullable(),
       checks: z.string().nullable(),
-      /** The files that the problem came with. */
+      /** The files of the problem. */
       files: z.record(z.string(), z.string()).default({}),
     })
     .default(noCheck),
   /** The solve that it comes from. */
   solve: z.string(),
   at: z.string(),
-  /** The last time that it was right or helped; null: not since it was kept. */
+  /** When it last passed or helped; null: not since it was stored. */
   usedAt: z.string().nullable().default(null),
-  /** How often it was right, and wrong, on a problem that looked like its own. */
+  /** How often it passed and failed on a similar problem. */
   successes: z.number(),
   failures: z.number(),
   lastFailure: z.string().nullable(),
-  /** It failed its own check the last time that it was verified. */
+  /** It failed its own check at the last verification. */
   broken: z.boolean().default(false),
-  /** A person vouches for it: it is neither replaced nor left out of recall. */
+  /** A person pinned it: it is neither replaced nor left out of recall. */
   pinned: z.boolean(),
 });
 
 /** The knowledge kept from a solved problem. */
 export type Crystal = z.infer<typeof schema> & { readonly key: string };
 
-/** In recall are those that are `pinned` or `trusted`; the others have faded: they are kept and can come back. */
+/** `pinned` and `trusted` crystals are recalled. The others have faded: they are kept and can return. */
 export type Standing = 'pinned' | 'trusted' | 'distrusted' | 'unused';
 
 export const crystalSizes = {
@@ -63,17 +63,17 @@ export const crystalSizes = {
   check: 40_000,
 };
 
-/** Below this trust a crystal leaves recall. */
+/** Below this trust a crystal is no longer recalled. */
 const leastTrust = 0.3;
 
-/** `fadeMs`: how long a crystal stays in recall without being used. */
+/** `fadeMs`: how long an unused crystal is recalled. */
 export function standingOf(crystal: Crystal, now: number, fadeMs: number): Standing {
   if (crystal.pinned) return 'pinned';
   if (crystal.broken || trustOf(crystal) < leastTrust) return 'distrusted';
   return now - Date.parse(crystal.usedAt ?? crystal.at) > fadeMs ? 'unused' : 'trusted';
 }
 
-/** From the attempt that passed and the failed ones before it. */
+/** Made from the attempt that passed and the failed ones before it. */
 export function newCrystal(
   request: SolveRequest,
   solve: string,
@@ -115,7 +115,7 @@ export function newCrystal(
   };
 }
 
-/** A part of a check or of the files would be worse than none. */
+/** An incomplete check or file would be worse than none. */
 function bounded<T extends object>(given: T, none: T, most: number): T {
   return JSON.stringify(given).length > most ? none : { ...given };
 }
@@ -132,7 +132,7 @@ export function entryOf({ key, ...kept }: Crystal): NewEntry {
     category: 'core',
     source: `solve:${kept.solve}`,
     tags: [crystalTag, ...kept.tags],
-    // People and models ask by problem and by error, never by JSON.
+    // People and models search by problem and by error, never by JSON.
     searchText: [kept.problem, ...kept.errors].join('\n'),
     identifiers: kept.errors.map((error) => error.slice(0, 200)),
   };
@@ -148,7 +148,7 @@ export function crystalOf({ key, content }: Pick<Entry, 'key' | 'content'>): Cry
   }
 }
 
-/** From stderr, stdout or the outcome: an error that printed nothing is one too. */
+/** From stderr, stdout or the outcome: an error without output counts too. */
 function errorsOf(failed: readonly Attempt[]): readonly string[] {
   const errors = failed.flatMap(({ run, verdict }) => run?.signature ?? verdict?.reason ?? []);
   return [...new Set(errors.map((error) => bothEnds(error, crystalSizes.error)))].slice(-crystalSizes.errors);

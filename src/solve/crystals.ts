@@ -18,7 +18,7 @@ import {
 import { relevant } from './relevant.ts';
 
 export interface CrystalsOptions {
-  /** How long a crystal stays in recall without being used. */
+  /** How long an unused crystal is recalled. */
   readonly fadeMs?: number;
   readonly emit?: (happening: Happening) => void;
   readonly now?: () => number;
@@ -53,7 +53,7 @@ export class Crystals {
     return standingOf(crystal, this.#now(), this.#fadeMs);
   }
 
-  /** Crystals that fit a problem or an error and have not faded, best first. */
+  /** Crystals that match a problem or an error and have not faded, best first. */
   async recall(text: string, limit: number): Promise<readonly Crystal[]> {
     const query = { text: bothEnds(text, 8_000), category: 'core', tags: [crystalTag], limit: limit * 4 };
     const { results } = await this.#memory.recall(query);
@@ -63,7 +63,7 @@ export class Crystals {
       .slice(0, limit);
   }
 
-  /** The one of this very problem, faded or not. */
+  /** The crystal of exactly this problem, faded or not. */
   async ofProblem(problem: string, language: string): Promise<Crystal | undefined> {
     const entry = await this.#memory.get(crystalKey(problem, language));
     return entry === null ? undefined : crystalOf(entry);
@@ -87,7 +87,9 @@ export class Crystals {
     return crystal;
   }
 
-  /** Keeps the attempt that passed. The same problem again confirms or, unless it is pinned, replaces what is there. */
+  /**
+   * Stores the attempt that passed. The same problem again confirms or, unless it is pinned, replaces the stored one.
+   */
   async keep(
     request: SolveRequest,
     solve: string,
@@ -106,7 +108,7 @@ export class Crystals {
     return { key, change: 'created' };
   }
 
-  /** It passed the checks of a problem: a faded one is in recall again. */
+  /** It passed the checks of a problem; if it had faded, it is recalled again. */
   async confirm({ key }: Pick<Crystal, 'key'>): Promise<void> {
     const usedAt = this.#time();
     await this.#change(key, 'confirmed', ({ successes }) => ({
@@ -116,19 +118,22 @@ export class Crystals {
     }));
   }
 
-  /** It failed the checks of a problem that looked like its own. */
+  /** It failed the checks of a similar problem. */
   async doubt({ key }: Pick<Crystal, 'key'>, reason: string): Promise<void> {
     const lastFailure = bothEnds(reason, crystalSizes.error);
     await this.#change(key, 'doubted', ({ failures }) => ({ failures: failures + 1, lastFailure }));
   }
 
-  /** It stood in the prompt of an attempt that passed. Said once a day at most: each change is a version in memory. */
+  /**
+   * It was in the prompt of an attempt that passed. Recorded at most once a day, because each change is a version in
+   * memory.
+   */
   async helped({ key, usedAt, at }: Pick<Crystal, 'key' | 'usedAt' | 'at'>): Promise<void> {
     if (this.#now() - Date.parse(usedAt ?? at) < dayMs) return;
     await this.#change(key, null, () => ({ usedAt: this.#time() }));
   }
 
-  /** It passed its own check again, which wipes out earlier failures, or failed it and leaves recall. */
+  /** It passed its own check again, which clears earlier failures; or it failed and is no longer recalled. */
   async verified({ key }: Pick<Crystal, 'key'>, passed: boolean, reason: string): Promise<void> {
     const usedAt = this.#time();
     const lastFailure = bothEnds(reason, crystalSizes.error);
@@ -139,7 +144,7 @@ export class Crystals {
     );
   }
 
-  /** Pins or corrects a crystal for a person. A corrected solution or check starts again without trust. */
+  /** Pins or corrects a crystal for a person. A corrected solution or check starts without trust. */
   async edit(key: string, { tests, expect, ...change }: CrystalChange): Promise<Crystal> {
     const before = await this.get(key);
     const check = {
@@ -159,7 +164,7 @@ export class Crystals {
     this.#emit({ type: 'crystal-change', key: crystal.key, change: 'removed' });
   }
 
-  /** Changes the current state, not the one that the caller read. A crystal that was removed in between stays removed. */
+  /** Changes the current state, not the one that the caller read. A crystal removed in between stays removed. */
   async #change(
     key: string,
     outcome: 'confirmed' | 'doubted' | null,
@@ -173,7 +178,7 @@ export class Crystals {
     else await this.#save(next, outcome);
   }
 
-  /** As it was written: secrets are scrubbed on the way. */
+  /** As written; storing scrubs secrets. */
   async #save(crystal: Crystal, change: 'created' | 'confirmed' | 'doubted' | 'edited'): Promise<Crystal> {
     const { entry } = await this.#memory.store(entryOf(crystal));
     this.#emit({ type: 'crystal-change', key: crystal.key, change });

@@ -12,7 +12,7 @@ const recalledCrystals = 3;
 const recalledNotes = 5;
 const keptCrystals = 4;
 
-/** Hints of crystals and memory for a problem and the errors met since. */
+/** Hints from crystals and memory for a problem and the errors so far. */
 export class Hints {
   readonly #crystals: Crystals;
   readonly #memory: Memory;
@@ -30,7 +30,7 @@ export class Hints {
     return this.#found;
   }
 
-  /** By the problem and, after a failure, by its error. What memory cannot answer now is done without. */
+  /** Searches by the problem and, after a failure, by its error. Continues without memory if it does not answer. */
   async *recall(text: string, { signal }: Cancel): AsyncGenerator<SolveEvent> {
     try {
       const crystals = await this.#crystals.recall(text, recalledCrystals);

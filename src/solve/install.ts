@@ -14,7 +14,7 @@ const timeoutMs = 180_000;
 const mostFiles = 9_000;
 const archive = 'packages.tar';
 
-/** Settings of a run that make its code find the packages. */
+/** Settings with which the code of a run finds the packages. */
 export interface Packages {
   readonly files: Readonly<Record<string, Uint8Array>>;
   readonly env: Readonly<Record<string, string>>;
@@ -27,8 +27,8 @@ interface Installer {
 }
 
 /**
- * Installs packages in a run of their own, which alone may reach the registry; what it leaves is brought into the run of
- * the solution, which stays sealed. Throws `invalid_input` for a language without an installer.
+ * Installs packages in a separate run, the only one with access to the registry. Its files are copied into the run of
+ * the solution, which has no network. Throws `invalid_input` for a language without an installer.
  */
 export async function install(
   runs: Runs,
@@ -66,7 +66,7 @@ export async function install(
   };
 }
 
-/** The installer's own program, run by the language's own interpreter: every image of the language has both. */
+/** Run by the language's own interpreter: every image of the language has both. */
 const pip: Installer = {
   language: 'python',
   code: `
@@ -110,7 +110,7 @@ const installers: Partial<Record<LanguageName, Installer>> = {
   typescript: npm,
 };
 
-/** Plain files alone; where they may be written is checked by the run that gets them. */
+/** Plain files only. The run that receives them checks where they may be written. */
 async function unpacked(bytes: Uint8Array | undefined): Promise<Record<string, Uint8Array>> {
   const files: Record<string, Uint8Array> = {};
   if (bytes === undefined) return files;

@@ -21,16 +21,16 @@ export interface Workshop {
   readonly table: SolveTable;
   readonly events: EventSink;
   readonly user: string;
-  /** The most that recalled text may add to a prompt. */
+  /** Maximum tokens of recalled text in a prompt. */
   readonly recallTokens: number;
 }
 
 const usualAttempts = 3;
 const triedCrystals = 2;
-/** From this share of common words on, two problems are taken for the same kind. */
+/** Minimum share of common words for two problems to count as similar. */
 const sameKind = 0.5;
 
-/** One solve, from the recall to the result. What is already in `attempts` is not asked or run again. */
+/** One solve, from the recall to the result. Finished steps in `attempts` are not repeated. */
 export class Loop {
   readonly #shop: Workshop;
   readonly #request: SolveRequest;
@@ -88,7 +88,7 @@ export class Loop {
     }
   }
 
-  /** A crystal answers only when it passes the present problem's own checks; otherwise it is a hint. */
+  /** A crystal answers only if it passes the current problem's own checks; otherwise it is a hint. */
   async *#tryCrystals(): AsyncGenerator<SolveEvent, SolveResult | undefined> {
     const { tests, expect } = this.#request;
     if ((tests === undefined && expect === undefined) || this.#log.all.length > 0) return undefined;
@@ -109,7 +109,7 @@ export class Loop {
         yield { type: 'crystal', key, change: 'confirmed' };
         return this.#end('solved', 'An earlier solution passed the checks.', done, key);
       }
-      // Failing at something else altogether says nothing about it.
+      // Failing at an unrelated problem says nothing about it.
       if (likeness(crystal.problem, this.#request.problem) < sameKind) continue;
       await this.#shop.crystals.doubt(crystal, done.verdict?.reason ?? '');
       yield { type: 'crystal', key, change: 'doubted' };
@@ -117,7 +117,7 @@ export class Loop {
     return undefined;
   }
 
-  /** The one of this very problem comes first, also when it has faded: passing brings it back. */
+  /** The crystal of exactly this problem comes first, even if it has faded: passing restores it. */
   async #candidates(): Promise<readonly Crystal[]> {
     const { problem, language, egress } = this.#request;
     const own = language === undefined ? undefined : await this.#shop.crystals.ofProblem(problem, language);
@@ -128,7 +128,7 @@ export class Loop {
       .slice(0, triedCrystals);
   }
 
-  /** Returns the attempt when it is through, or what the model needs from a person. */
+  /** Returns the attempt when it is finished, or the model's question to a person. */
   async *#attempt(begun: Attempt): AsyncGenerator<SolveEvent, Attempt | string> {
     yield { type: 'attempt-start', attempt: begun.number, origin: 'model' };
     const written = begun.code === null ? yield* this.#write(begun) : begun;

@@ -23,26 +23,26 @@ export interface SolveParts {
   readonly models: Models;
   readonly memory: MemoryStore;
   readonly events?: EventSink;
-  /** Days that a crystal stays in recall without being used; 90 by default. */
+  /** Days that an unused crystal is recalled; 90 by default. */
   readonly crystalDays?: number;
-  /** The most that recalled text may add to a prompt; 3000 by default. */
+  /** Maximum tokens of recalled text in a prompt; 3000 by default. */
   readonly recallTokens?: number;
 }
 
-/** A user's actions on their crystals. */
+/** A user's operations on their crystals. */
 export interface UserCrystals {
   /** Newest first. */
   list(): Promise<readonly Crystal[]>;
-  /** Throws `entry_not_found`, as those below. */
+  /** Throws `entry_not_found`, like the methods below. */
   get(key: string): Promise<Crystal>;
   standing(crystal: Crystal): Standing;
   edit(key: string, change: CrystalChange): Promise<Crystal>;
   remove(key: string): Promise<void>;
-  /** Runs it again on the check that it was kept with. */
+  /** Runs it again on the check stored with it. */
   verify(key: string, options?: VerifyOptions): Promise<VerifiedCrystal>;
 }
 
-/** Solving and what came of it, for every user. */
+/** Solves and their crystals, for every user. */
 export interface OpenedSolves {
   of(user: string): Solves;
   crystals(user: string): UserCrystals;
@@ -74,7 +74,7 @@ export function openSolves(parts: SolveParts): OpenedSolves {
       return {
         async *solve(given, { signal }: Cancel = {}) {
           const request = checkRequest(given);
-          // Refuse a missing provider before anything is written.
+          // Throw for a missing provider before anything is stored.
           models.get(request.model);
           const id = table.begin(user, request);
           yield* kept(shop, id, new Loop(shop, id, request, [], signal));
@@ -119,7 +119,7 @@ const schema = z.strictObject({
   attempts: z.number().int().min(1).max(10).optional(),
   budget: z.number().nonnegative().nullable().optional(),
   model: z.string().min(1).optional(),
-  // Checked where it is given: it says what a run may reach.
+  // Checked at configuration time, because it decides what a run may reach.
   egress: z.custom<EgressSpec>((value) => typeof value === 'object' && value !== null).optional(),
   most: z.custom<Limits>((value) => typeof value === 'object' && value !== null).optional(),
 });

@@ -9,16 +9,16 @@ export type Note = Pick<Entry, 'key' | 'content' | 'sources' | 'stale'>;
 export interface RecallBlock {
   readonly text: string;
   readonly tokens: number;
-  /** The crystals that stand in it. */
+  /** The crystals in the block. */
   readonly crystals: readonly Crystal[];
 }
 
 const shortest = 200;
 
 /**
- * Recalled text as one part of a prompt: quoted as data, each piece with its source, nothing twice, and
- * never more than `mostTokens` in all. Crystals come first, the latest recalled first of all. A piece that does not fit
- * is cut in its middle; one of which next to nothing would be left is left out.
+ * Recalled text as one part of a prompt: quoted as data, each piece with its source, without repetition, and at most
+ * `mostTokens` in total. Crystals come first, the latest recalled one first. A piece that does not fit is cut in the
+ * middle, or left out if almost nothing would remain.
  */
 export function recallBlock(
   crystals: readonly Crystal[],
@@ -48,12 +48,12 @@ export function recallBlock(
   return { text: lines.join('\n'), tokens, crystals: used };
 }
 
-/** Each line also costs the break after it. */
+/** Each line also costs its line break. */
 function cost(lines: readonly string[]): number {
   return lines.reduce((sum, line) => sum + estimateTokens(line) + 1, 0);
 }
 
-/** The whole text, or as much of both its ends as fits; undefined when that is too little to be of use. */
+/** The whole text, or as much of both ends as fits; undefined if that is too little to be useful. */
 function fitting(text: string, fits: (cut: string) => boolean): string | undefined {
   for (let most = text.length; most >= Math.min(shortest, text.length); most = Math.floor(most * 0.8)) {
     const cut = bothEnds(text, most);

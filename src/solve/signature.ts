@@ -1,4 +1,4 @@
-/** Error signatures: what an error says without what changes from run to run. */
+/** Error signatures: an error message without the parts that change from run to run. */
 
 const longest = 300;
 
@@ -13,7 +13,7 @@ const errorLines: readonly RegExp[] = [
   /^.*: (?:not found|command not found|No such file or directory|Permission denied|syntax error.*)$/i,
 ];
 
-/** From the last line that names an error, or the last line at all; null for empty output. */
+/** Taken from the last line that names an error, else from the last line; null for empty output. */
 export function signatureOf(output: string): string | null {
   const lines = output
     .split('\n')
@@ -26,7 +26,7 @@ export function signatureOf(output: string): string | null {
   return line === undefined ? null : normalise(line);
 }
 
-/** Takes out paths, numbers, addresses and quoted values. */
+/** Removes paths, numbers, addresses and quoted values. */
 function normalise(line: string): string {
   return line
     .replace(/0x[0-9a-f]+/gi, '<address>')
@@ -44,7 +44,7 @@ const types: readonly RegExp[] = [
   /\bexit 1(?:2[67]|37|43)\b/g,
 ];
 
-/** The kinds of error that a text names: NameError, ENOENT, E0382, undefined, exit 127 … */
+/** The types of errors in a text: NameError, ENOENT, E0382, undefined, exit 127 … */
 export function errorTypesOf(text: string): readonly string[] {
   return [...new Set(types.flatMap((pattern) => text.match(pattern) ?? []))].slice(0, 20);
 }

@@ -25,7 +25,7 @@ export const solveChapter: Chapter = {
   ],
 };
 
-/** Solves and their attempts in the ledger. Each change of an attempt is written before the next step is taken. */
+/** Solves and their attempts in the ledger. Each change of an attempt is stored before the next step. */
 export class SolveTable {
   readonly #ledger: Ledger;
 
@@ -44,7 +44,7 @@ export class SolveTable {
     return id;
   }
 
-  /** Marks an interrupted solve as running again, and gives what was asked. */
+  /** Marks an interrupted solve as running again and returns its request. */
   reopen(
     user: string,
     id: string,
@@ -78,7 +78,7 @@ export class SolveTable {
     );
   }
 
-  /** The host gave it up after an internal failure. It can be resumed. */
+  /** The host gave up after an internal failure. It can be resumed. */
   leave(id: string): void {
     this.#ledger.write(
       (sql) => sql.run`UPDATE solves SET state = 'interrupted' WHERE id = ${id} AND state = 'running'`,
@@ -120,7 +120,7 @@ function solveOf(row: Row, attempts: readonly Attempt[]): KeptSolve {
 }
 
 function attemptOf(text: string, state: KeptSolve['state']): Attempt {
-  // Attempts of earlier versions name no packages.
+  // Attempts of earlier versions list no packages.
   const { dependencies = [], installation = null, ...kept } = JSON.parse(text) as Attempt;
   return {
     ...kept,

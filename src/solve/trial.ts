@@ -14,12 +14,12 @@ interface TrialParts {
   readonly author: Author;
 }
 
-/** Puts attempts to the test: installs what they need, runs them in fresh sandboxes, says how it went. */
+/** Tries attempts: installs their packages, runs them in fresh sandboxes, reports the outcome. */
 export class Trial {
   readonly #parts: TrialParts;
   readonly #request: SolveRequest;
   readonly #signal: AbortSignal | undefined;
-  /** By language and names: attempts mostly ask for the same ones again. */
+  /** Cached by language and names, because attempts mostly need the same packages again. */
   readonly #installed = new Map<string, Packages>();
 
   constructor(parts: TrialParts, request: SolveRequest, { signal }: Cancel) {
@@ -47,7 +47,7 @@ export class Trial {
       yield { type: 'verdict', attempt: number, verdict: judged };
       return log.save({ ...log.current(ran), verdict: judged, state, endedAt: new Date() });
     } catch (thrown) {
-      // Code, a language or files that cannot be run, and a sandbox that dies, fail the attempt and not the solve.
+      // Code, languages or files that cannot run, and a sandbox that dies, fail the attempt, not the solve.
       if (!isGeodeError(thrown) || thrown.code === 'cancelled' || thrown.code === 'runtime_unavailable')
         throw thrown;
       const failed = author.failed(log.current(attempt), `It could not be run: ${thrown.message}`);

@@ -19,8 +19,8 @@ export interface VerifiedCrystal {
 }
 
 /**
- * Runs a crystal in a fresh sandbox on the check that it was kept with. Its trust follows the verdict; one that only a
- * judge had looked at can fail here and cannot pass, so its trust stays as it is when it runs to its end.
+ * Runs a crystal in a fresh sandbox on the check stored with it. The verdict changes its trust. A crystal that only a
+ * judge had checked can fail here but not pass: if it runs to the end, its trust stays.
  */
 export async function verifyCrystal(
   { runs, crystals, user }: { readonly runs: Runs; readonly crystals: Crystals; readonly user: string },
@@ -46,7 +46,7 @@ export async function verifyCrystal(
     await crystals.verified(crystal, verdict.label === 'verified', verdict.reason);
   return { crystal: await crystals.get(key), verdict };
 
-  /** A failed installation says nothing about the crystal: it is an error, and the trust stays as it is. */
+  /** A failed installation says nothing about the crystal: it is an error, and the trust stays. */
   async function packagesFor() {
     if (dependencies.length === 0) return undefined;
     const names = dependencies.join(', ');

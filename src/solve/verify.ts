@@ -15,20 +15,20 @@ import { signatureOf } from './signature.ts';
 const keptOutput = 8_000;
 const watchedBytes = 1_000_000;
 
-/** Code and how it is to be checked. */
+/** Code and its checks. */
 export interface Candidate {
   readonly language: string;
   readonly code: string;
   readonly files: Readonly<Record<string, string>>;
   readonly tests?: string | undefined;
   readonly expect?: string | undefined;
-  /** Checks that the model wrote; used when nothing else is given. */
+  /** Checks that the model wrote; used if no others are given. */
   readonly checks?: string | null | undefined;
   readonly packages?: Packages | undefined;
 }
 
 export interface VerifyRunOptions extends Cancel {
-  /** No limit of the run is above these. */
+  /** Upper bounds for the run's limits. */
   readonly most?: Limits | undefined;
 }
 
@@ -39,14 +39,14 @@ export interface Checked {
 
 export type OutputEvent = { readonly stream: 'stdout' | 'stderr'; readonly text: string };
 
-/** Runs a candidate in a fresh sandbox and says whether it is right. Yields what it prints. */
+/** Runs a candidate in a fresh sandbox and decides whether it is correct. Yields its output. */
 export async function* verify(
   runs: Runs,
   user: string,
   candidate: Candidate,
   { signal, most }: VerifyRunOptions = {},
 ): AsyncGenerator<OutputEvent, Checked> {
-  // Sealed: what runs may reach by default is not for code that a model wrote.
+  // No network: the default policy for runs is not meant for code that a model wrote.
   const { files: packed = {}, env = {} } = candidate.packages ?? {};
   const held = { user, signal, egress: null, ...(most && { most }) };
   const language = languageOf(candidate.language).name;
@@ -73,7 +73,7 @@ export async function* verify(
   const verdict = verdictOfTests(result, finished, by);
   const tested = { run: runOf(shown), verdict };
   if (verdict.label === 'failed' || candidate.expect === undefined) return tested;
-  // Both were given: what it prints is checked by a run of its own, without the tests' output in between.
+  // If both are given, a separate run checks the output, without the tests' output in between.
   return yield* verify(runs, user, { ...candidate, tests: undefined }, { signal, most });
 }
 
@@ -84,11 +84,11 @@ function ownFiles(files: Candidate['files']): Candidate['files'] {
 
 interface Watched {
   readonly result: RunResult;
-  /** The secret was printed as a line of its own. */
+  /** The secret was printed on a separate line. */
   readonly finished: boolean;
 }
 
-/** Yields output as it comes, without the secret. Output beyond the limit is looked through and not kept. */
+/** Yields output as it arrives, without the secret. Output beyond the limit is searched but not stored. */
 async function* watch(
   events: AsyncIterable<RunEvent>,
   secret: string | null,

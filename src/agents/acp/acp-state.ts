@@ -4,16 +4,16 @@ import type { DriverTurn } from '../driver.ts';
 const requestId = z.union([z.string(), z.number(), z.null()]);
 
 const stateSchema = z.object({
-  /** The agent's own name of the conversation; null until it has given one. */
+  /** The agent's own name of the conversation; null until it has assigned one. */
   session: z.string().nullable(),
   canLoad: z.boolean(),
-  /** The program that runs, and where its next line begins. */
+  /** The running program, and the journal offset of its next line. */
   process: z.object({ id: z.string(), offset: z.number() }).nullable(),
-  /** The request whose answer ends the turn; `isSent`: the agent has it for sure. */
+  /** The request whose answer ends the turn; `isSent`: the agent has certainly received it. */
   prompt: z.object({ turn: z.string(), id: requestId, isSent: z.boolean() }).nullable(),
-  /** Permission requests of the agent that have no answer, as they came. */
+  /** Unanswered permission requests of the agent, as received. */
   asked: z.array(z.object({ id: requestId, params: z.unknown() })),
-  /** Tool calls whose results are still to come. */
+  /** Tool calls without a result. */
   calls: z.record(
     z.string(),
     z.object({ tool: z.string(), kind: z.string(), input: z.unknown(), isReported: z.boolean() }),
@@ -31,7 +31,7 @@ export function stateOf({ state }: DriverTurn): AcpState {
   return stateSchema.safeParse(state).data ?? { session: null, canLoad: false, ...noTurn };
 }
 
-/** The conversation without a program. */
+/** State of a conversation without a program. */
 export function withoutProgram(state: AcpState): AcpState {
   return { ...state, ...noTurn };
 }

@@ -12,22 +12,22 @@ import { type AcpState, stateOf, withoutProgram } from './acp-state.ts';
 import { AcpConversation } from './conversation.ts';
 
 export interface AcpOptions {
-  /** The driver is called `acp:NAME`. */
+  /** The driver's name is `acp:NAME`. */
   readonly name: string;
   /** The program and its arguments, in the sandbox. */
   readonly command: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   /** A folder of this machine, shown to new sandboxes read-only. */
   readonly folder?: string | undefined;
-  /** The binding that leads to its model. */
+  /** The binding for its model. */
   readonly binding: string;
   readonly upstream?: string | undefined;
-  /** How long the program waits for another message before it ends. */
+  /** How long an idle program waits for the next message before it is ended. */
   readonly idleMs: number;
-  /** How long it may take to be ready for a prompt. */
+  /** Maximum time until it is ready for a prompt. */
   readonly beginMs: number;
   readonly tools?: ToolSessions | undefined;
-  /** Of new sandboxes. */
+  /** For new sandboxes. */
   readonly limits?: Limits | undefined;
 }
 
@@ -36,8 +36,8 @@ const mountTarget = '/opt/geode/acp';
 const endMs = 10_000;
 
 /**
- * Any agent that speaks the Agent Client Protocol on stdin and stdout, in the sandbox of the chat: one process for many
- * turns, with no network and no key. After its end the session is loaded again, where the agent can.
+ * An agent that speaks the Agent Client Protocol on stdin and stdout, in the sandbox of the chat: one process for
+ * many turns, without network and keys. After the process ends, the session is loaded again if the agent supports it.
  */
 export function acpDriver(options: AcpOptions): AgentDriver {
   const { name, folder, binding, upstream } = options;
@@ -92,7 +92,8 @@ async function reachProgram(turn: DriverTurn, options: AcpOptions): Promise<Reac
   if (state.process !== null && found !== undefined && (found.state === 'running' || isOfThisTurn)) {
     const { id, offset } = state.process;
     const process = await turn.sandbox.attach(id, { from: offset, signal: turn.signal });
-    // The host may have died between the writing and the keeping: then the agent has said something since.
+    // The host may have died between sending the prompt and storing that. Output of the agent since then shows that
+    // it was sent.
     const isSent = isOfThisTurn && (state.prompt?.isSent === true || found.offset > offset);
     if (state.session !== null) return { process, state, kind: isSent ? 'asked' : 'ready' };
     await process.kill().catch(() => {});
@@ -112,7 +113,7 @@ async function startProgram(turn: DriverTurn, before: AcpState, options: AcpOpti
       {
         argv: options.command,
         cwd: sandbox.workdir,
-        // Sessions are in the workspace, so that they outlive the sandbox's processes.
+        // Sessions are stored in the workspace, so they survive the sandbox's processes.
         env: { HOME: `${sandbox.workdir}/${home}`, ...options.env },
         timeoutMs: null,
         interactive: true,
@@ -142,7 +143,7 @@ async function serversOf(turn: DriverTurn, { tools }: AcpOptions): Promise<McpSe
   return [{ name: 'geode', command, args: [...args], env: [] }];
 }
 
-/** Some agents stay when their stdin ends. */
+/** Some agents keep running after their stdin ends. */
 async function endPolitely(process: Process): Promise<void> {
   await process.signal('SIGTERM');
   setTimeout(() => void process.kill().catch(() => {}), endMs).unref();

@@ -19,14 +19,14 @@ import { type AcpState, withoutProgram } from './acp-state.ts';
 import { JournalStream } from './journal-stream.ts';
 import { happeningsOf, happeningsOfCall } from './session-updates.ts';
 
-/** How long the output of a program that was killed may take to be read. */
+/** Maximum time to read the output of a killed program. */
 const lastWordsMs = 2_000;
-/** How long an agent may take to confirm a cancel, before it is killed. */
+/** Maximum time for an agent to confirm a cancel, before it is killed. */
 const cancelMs = 10_000;
 
 /**
- * One turn with an ACP agent. All that it says is kept together with the place in its journal, so that another host goes
- * on with the same prompt; an answer that an earlier host waited for arrives here under its old id.
+ * One turn with an ACP agent. Its messages are stored together with their place in its journal, so another host can
+ * continue the same prompt. An answer that an earlier host waited for arrives under its old id.
  */
 export class AcpConversation implements Disposable {
   readonly #name: string;
@@ -34,13 +34,13 @@ export class AcpConversation implements Disposable {
   readonly #process: Process;
   readonly #stream: JournalStream;
   readonly #connection: ClientConnection;
-  /** The prompt that an earlier host has sent. */
+  /** The prompt that an earlier host sent. */
   readonly #earlier: AcpState['prompt'];
   #state: AcpState;
-  /** True while a loaded session replays its past, which is already stored. */
+  /** True while a loaded session replays its history, which is already stored. */
   #isLoading = false;
   #isOver = false;
-  /** The last request on the way to a session. */
+  /** The last request before a session is ready. */
   #asked = '';
 
   constructor(name: string, turn: DriverTurn, process: Process, state: AcpState, isSent: boolean) {
@@ -74,7 +74,7 @@ export class AcpConversation implements Disposable {
     this.#connection.closed.catch(() => {}); // Waiting requests get the error themselves.
   }
 
-  /** Gets a new program ready: with the session that it knows, or a new one. */
+  /** Prepares a new program: loads its known session or starts a new one. */
   async open(cwd: string, mcpServers: McpServer[], beginMs: number): Promise<void> {
     const { agent } = this.#connection;
     const known = this.#state.session;
@@ -121,7 +121,7 @@ export class AcpConversation implements Disposable {
     throw cancelled('The turn', this.#turn.signal.reason);
   }
 
-  /** Sends the message, or waits for the answer to the one that an earlier host sent. */
+  /** Sends the message, or waits for the answer to a message that an earlier host sent. */
   async prompt(): Promise<TurnEnd> {
     const { signal } = this.#turn;
     const sessionId = this.#state.session ?? '';
@@ -144,7 +144,7 @@ export class AcpConversation implements Disposable {
     }
   }
 
-  /** Leaves the program alone: it may go on. */
+  /** Leaves the program running. */
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#connection.close();
@@ -190,7 +190,7 @@ export class AcpConversation implements Disposable {
     const request = { id: String(id), tool, input, act: actOf(toolCall, call) };
     const answer = await this.#turn.ask(request, { signal: this.#connection.signal }).catch(() => undefined);
     if (answer === undefined) return { outcome: { outcome: 'cancelled' } };
-    // The host stores permissions for a session, so that they mean the same for every agent.
+    // The host stores permissions for a session, so they mean the same for every agent.
     const kind = answer === 'deny' ? 'reject' : 'allow';
     const chosen =
       options.find((each) => each.kind === `${kind}_once`) ??
@@ -231,7 +231,7 @@ const usage = z.object({
   }),
 });
 
-/** Usage that some agents add to their answer. It does not name the model, so the price is unknown. */
+/** Usage that some agents add to their answer. It names no model, so the price is unknown. */
 function usageOf(answer: PromptResponse, model: string): readonly DriverHappening[] {
   const { data } = usage.safeParse(answer);
   if (data === undefined) return [];

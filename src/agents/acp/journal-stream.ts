@@ -24,22 +24,22 @@ const incoming = z.union([
 const mostWords = 1000;
 
 interface Listener {
-  /** Before a request goes out. Gives the id of one that the agent has already, from an earlier host. */
+  /** Called before a request is sent. Returns the id if an earlier host already sent it. */
   sending(method: string, id: JsonRpcId): JsonRpcId | undefined;
-  /** A request has gone out. */
+  /** Called after a request was sent. */
   sent(): void;
-  /** An answer to a request of the agent has gone out. */
+  /** Called after an answer to a request of the agent was sent. */
   answered(id: JsonRpcId): void;
-  /** The limits of the agent's sandbox, for the reason of its end. */
+  /** The limits of the agent's sandbox, to explain its end. */
   readonly limits: Limits;
-  /** Nobody is to hear anything more of this host. */
+  /** The host must send nothing more. */
   isSilent(): boolean;
 }
 
 /**
- * The messages between an ACP agent and this host, read from the journal of its process. One message is handed over at a
- * time, so that `offset` is the place behind the one that is being handled: kept with what came of it, the next host
- * reads on there.
+ * The messages between an ACP agent and this host, read from the journal of its process. One message is passed on at
+ * a time, so `offset` is the place behind the current one. It is stored with the effects of the message, and the next
+ * host continues there.
  */
 export class JournalStream implements Stream {
   readonly readable: ReadableStream<AnyMessage>;
@@ -47,9 +47,9 @@ export class JournalStream implements Stream {
   readonly #process: Process;
   readonly #listener: Listener;
   readonly #lines: AsyncGenerator<LineEvent>;
-  /** Ids of requests that wait for an answer, as the agent knows them and as the library does. */
+  /** Ids of unanswered requests: the agent's id and the library's id. */
   readonly #sent = new Map<JsonRpcId, JsonRpcId>();
-  /** Handed over before anything of the journal. */
+  /** Passed on before anything from the journal. */
   readonly #again: AnyMessage[];
   #offset: number;
   #end: GeodeError | undefined;
@@ -69,12 +69,12 @@ export class JournalStream implements Stream {
     return this.#offset;
   }
 
-  /** Why there is no more to read; undefined while there is. */
+  /** Why there is nothing more to read; undefined while there is. */
   get end(): GeodeError | undefined {
     return this.#end;
   }
 
-  /** Output of the program that is not a message, with its stderr once it has ended. */
+  /** Output of the program that is not a message, with its stderr after it has ended. */
   get words(): string {
     return this.#words.trim().slice(-mostWords);
   }
@@ -84,7 +84,7 @@ export class JournalStream implements Stream {
   }
 
   async #pull(to: ReadableStreamDefaultController<AnyMessage>): Promise<void> {
-    // The library starts what a message means in the same turn of the event loop: it is done before the next one comes.
+    // The library handles a message in the same event loop turn, so it is done before the next one arrives.
     await setImmediate();
     const again = this.#again.shift();
     if (again !== undefined) return to.enqueue(again);
@@ -105,7 +105,7 @@ export class JournalStream implements Stream {
     }
   }
 
-  /** Undefined for text that is not a message, and for answers without a request. */
+  /** Undefined for text that is not a message, and for answers without a matching request. */
   #messageOf(text: string): AnyMessage | undefined {
     const parsed = incoming.safeParse(parsedJson(text)).data;
     if (parsed === undefined || 'method' in parsed) return parsed;

@@ -25,27 +25,30 @@ export interface BuiltinOptions {
   readonly shellPolicy: ShellPolicy;
   /** Tools of the host, offered beside the agent's own. */
   readonly tools?: ToolSessions | undefined;
-  /** For conversations that name none; the usual one of the config if not set. */
+  /** For conversations without a choice of their own. Default: the config's default model. */
   readonly model?: string | undefined;
-  /** Calls to the model in one turn. */
+  /** Maximum model calls in one turn. */
   readonly steps: number;
   /** Extra instructions for the agent. */
   readonly instructions?: string | undefined;
-  /** Approximate tokens of a conversation that the model gets; the beginning of a longer one becomes a summary. */
+  /**
+   * Maximum tokens (approximate) of a conversation that are sent to the model; the start of a longer one becomes a
+   * summary.
+   */
   readonly historyTokens: number;
-  /** Approximate tokens of memory that are sent with a message; 0: the agent searches itself. */
+  /** Approximate tokens of memory sent with a message; 0: the agent searches memory itself. */
   readonly recallTokens: number;
   /** Handling of commands that the policy refuses: ask a person, or refuse. */
   readonly dangerous: 'ask' | 'refuse';
-  /** Acts without a question. */
+  /** Actions without a question. */
   readonly permissions: UnaskedPermission;
-  /** Where it has things said at set times; undefined before there is such a place. */
+  /** Where it creates schedules; undefined before that exists. */
   readonly schedules?: ((user: string) => UserSchedules | undefined) | undefined;
 }
 
 /**
- * Geode's own agent, whose loop runs in the host and whose tools work in the sandbox. Each step is in the ledger before
- * the next is taken, so that another host goes on where this one ended.
+ * Geode's own agent. Its loop runs on the host, its tools work in the sandbox. Each step is stored in the ledger
+ * before the next one, so another host can continue after any step.
  */
 export function builtinDriver(options: BuiltinOptions): AgentDriver {
   const modelOf = (name: string | null) => options.models.get(name ?? options.model);
@@ -106,15 +109,15 @@ export function noteStep(
   else turn.keep([event.type === 'restart' ? { type: 'answer-restart' } : event]);
 }
 
-/** A user's name has no slash, so the memory of a group cannot be a user's own. */
+/** A user's name contains no slash, so the memory of a group cannot be a user's own. */
 export function namespaceOf({ user, chat, audience }: DriverTurn): string {
   return audience === 'group' ? `${user}/${chat}` : user;
 }
 
-/** A denied command that the policy refuses ends it: no other such command is asked for in the same turn. */
+/** Denying a command that the policy refuses ends this: no other such command is asked about in the same turn. */
 export function permitIn(turn: DriverTurn, history: History) {
   return async ({ tool, rule, path, detail }: PermitRequest): Promise<boolean> => {
-    // It is known by its text: a model that another host asks again makes the same call under another id.
+    // The key is the command's text: a model that another host asks again makes the same call with another id.
     const id = createHash('sha256').update(detail).digest('hex');
     if (rule === null) {
       const act: Act = path === null ? { type: 'command', command: detail } : { type: 'edit', paths: [path] };
@@ -134,7 +137,7 @@ function isDenial(message: ModelMessage): boolean {
   return message.role === 'tool' && message.results.some(({ output }) => output.startsWith(deniedText));
 }
 
-/** Undefined where the sandbox has no way to tools; the agent then has its own. */
+/** Undefined where the sandbox cannot reach tools; the agent then has only its own. */
 export async function connectTools(
   turn: DriverTurn,
   tools: ToolSessions | undefined,
@@ -147,7 +150,7 @@ export async function connectTools(
 
 const hostEnded = 'The host ended during this call. It may have been done or not: look first.';
 
-/** Gives the end of a turn that had its answer already when its host ended. */
+/** Returns the end of a turn whose answer was complete when its host ended. */
 export async function beginOrGoOn(
   turn: DriverTurn,
   history: History,

@@ -9,7 +9,7 @@ export interface KeptMessage {
   readonly message: ModelMessage;
 }
 
-/** Stands for the messages up to a number. */
+/** Replaces the messages up to a number. */
 export interface Summary {
   readonly upto: number;
   readonly text: string;
@@ -49,7 +49,7 @@ export class History {
     return row && (JSON.parse(String(row.message)) as ModelMessage);
   }
 
-  /** Of this turn. */
+  /** Messages of this turn. */
   get isBegun(): boolean {
     const row = this.#ledger.read(
       (sql) => sql.get`SELECT number FROM agent_messages

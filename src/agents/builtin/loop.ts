@@ -8,24 +8,24 @@ export interface LoopScene {
   readonly model: Model;
   readonly instructions: string;
   readonly tools: readonly ModelTool[];
-  /** Calls to the model. */
+  /** Maximum model calls. */
   readonly steps: number;
   /** The messages for the model, with all steps so far. */
   messages(): readonly ModelMessage[] | Promise<readonly ModelMessage[]>;
-  /** Takes in what people said to the turn since its last step; true when there was something. */
+  /** Adds messages that people sent since the last step. Returns true if there were any. */
   takeSteers?(): boolean | Promise<boolean>;
-  /** Does one call; a failure is a result too. */
+  /** Runs one call; a failure is a result too. */
   run(call: ToolCall): Promise<ToolResult>;
-  /** Told of everything, each before the next step is taken. */
+  /** Receives every event before the next step. */
   note(event: LoopEvent): void;
   readonly signal: AbortSignal;
 }
 
 export type LoopEvent =
   | { readonly type: 'text' | 'thinking'; readonly text: string }
-  /** The text of this step so far is void: the model starts its answer again. */
+  /** The text of this step so far is void: the model restarts its answer. */
   | { readonly type: 'restart' }
-  /** A whole answer of the model, which is part of the conversation from now on. */
+  /** A complete answer of the model, now part of the conversation. */
   | { readonly type: 'answer'; readonly answer: ModelAnswer }
   | { readonly type: 'tool-result'; readonly result: ToolResult }
   /** Every call of the last answer has its result. */
@@ -37,7 +37,7 @@ export function instructionsWith(more: string | undefined): string {
   return [basicInstructions, more].filter((text) => text !== undefined).join('\n\n');
 }
 
-/** Asks a model, does what it calls for, tells it what came of it, until it has an answer. */
+/** Asks a model, runs the tools that it calls and returns their results, until it has an answer. */
 export async function leadLoop(scene: LoopScene): Promise<TurnEnd> {
   let text = '';
   for (let step = 0; step < scene.steps; step += 1) {
@@ -49,7 +49,7 @@ export async function leadLoop(scene: LoopScene): Promise<TurnEnd> {
       return { outcome: answer.finish === 'length' ? 'limit' : 'done', text };
     }
     const results: ToolResult[] = [];
-    // One after the other: a command may need what the one before it made.
+    // One at a time, because a command may need the result of an earlier one.
     for (const call of answer.calls) {
       const result = await scene.run(call);
       scene.note({ type: 'tool-result', result });

@@ -54,7 +54,7 @@ export const scheduleTools: readonly AgentTool<HostPlace>[] = [
   }),
 ];
 
-/** For the record. */
+/** Stored in the record. */
 function agentOf({ chat }: HostPlace): string {
   return `the agent of ${chat}`;
 }

@@ -127,7 +127,7 @@ export const hostTools: readonly AgentTool<HostPlace>[] = [
   ...scheduleTools,
 ];
 
-/** A command that the policy refuses runs when a person has seen it and allowed it. */
+/** Runs a command that the policy refuses after a person has seen and allowed it. */
 async function policyFor(
   command: string,
   { shellPolicy, permissions, dangerous, permit }: WorkPlace,
@@ -157,13 +157,13 @@ function refused(): GeodeError {
   });
 }
 
-/** A person said no, or nobody answered in time. */
+/** A person denied it, or nobody answered in time. */
 export const deniedText =
   'A person did not allow this command. Do not try it again, nor the same by other means; say what you wanted and why.';
 
 export const builtinTools: readonly ModelTool[] = [...workspaceTools, ...hostTools];
 
-/** Its own, and those of the session of its chat that it has not itself. */
+/** The agent's own tools, and those of its chat's session that it lacks. */
 export function toolsWith(connection: ToolConnection | undefined): readonly ModelTool[] {
   return [...workspaceTools, ...hostTools, ...sessionTools(connection)];
 }
@@ -190,13 +190,13 @@ export function sessionTools(
 
 const objectSchema = z.record(z.string(), z.unknown());
 
-/** Runs any tool, for a caller that has both places. */
+/** Runs any tool, for a caller that has both environments. */
 export function runTool(call: ToolCall, place: WorkPlace & HostPlace): Promise<ToolResult> {
   const tools = [...workspaceTools, ...hostTools, ...sessionTools(place.hostTools)];
   return runToolOf<WorkPlace & HostPlace>(tools, call, place);
 }
 
-/** A failure is a result too: the model can act on it. Only a cancel is thrown. */
+/** A failure is also a result, so that the model can react. Only a cancel is thrown. */
 export async function runToolOf<Place extends { readonly signal: AbortSignal }>(
   tools: readonly AgentTool<Place>[],
   { id, tool: name, input }: ToolCall,

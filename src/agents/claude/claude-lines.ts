@@ -1,4 +1,4 @@
-/** The output of Claude Code with `--output-format stream-json`, one JSON object a line. */
+/** The output of Claude Code with `--output-format stream-json`, one JSON object per line. */
 
 import { z } from 'zod';
 import { parsedJson } from '../../base/json.ts';
@@ -62,7 +62,7 @@ const lineSchema = z.union([
 export type ClaudeLine = z.output<typeof lineSchema>;
 type Block = z.output<typeof block>;
 
-/** Undefined for what is not JSON, and for kinds of lines that mean nothing here. */
+/** Undefined for text that is not JSON, and for types of lines that are not needed. */
 export function parseClaudeLine(text: string): ClaudeLine | undefined {
   return lineSchema.safeParse(parsedJson(text)).data;
 }
@@ -109,7 +109,7 @@ export function usageOf({ usage }: Extract<ClaudeLine, { type: 'result' }>): Tok
   };
 }
 
-/** A line of its input. */
+/** A line of its stdin. */
 export function userLine(text: string): string {
   return lineOf({
     type: 'user',

@@ -4,16 +4,16 @@ import { z } from 'zod';
 const stateSchema = z.object({
   session: z.string(),
   isBegun: z.boolean(),
-  /** The program that runs, and where its next line begins. */
+  /** The running program, and the journal offset of its next line. */
   process: z.object({ id: z.string(), offset: z.number() }).nullable(),
-  /** The turn whose message it has. */
+  /** The turn whose message it received. */
   sent: z.string().nullable(),
   model: z.string().nullable(),
-  /** The names of the tools whose results are still to come. */
+  /** Names of the tools whose results are missing. */
   calls: z.record(z.string(), z.string()),
-  /** Permission requests that are not answered. */
+  /** Unanswered permission requests. */
   asked: z.array(z.object({ id: z.string(), tool: z.string(), input: z.unknown() })),
-  /** A person at a terminal had the program last, and may have it still. */
+  /** A person at a terminal used the program last, and may still use it. */
   inTerminal: z.boolean().default(false),
 });
 export type ClaudeState = z.output<typeof stateSchema>;

@@ -18,32 +18,32 @@ import { followTurn } from './follow-turn.ts';
 import { afterTerminal, endSession, findTerminal, hasSession, startTerminal } from './terminal.ts';
 
 export interface ClaudeOptions {
-  /** A folder of this machine that holds the program `claude`, shown to new sandboxes read-only. */
+  /** A folder of this machine with the program `claude`, mounted read-only in new sandboxes. */
   readonly folder?: string | undefined;
-  /** A folder of this machine with skills, each a folder with its `SKILL.md`; shown to new sandboxes read-only. */
+  /** A folder of this machine with skills, each a folder with a `SKILL.md`; mounted read-only in new sandboxes. */
   readonly skills?: string | undefined;
-  /** Another place of the model than Anthropic's own. */
+  /** Another model server than Anthropic's. */
   readonly upstream?: string | undefined;
   readonly model?: string | undefined;
   readonly permissions: UnaskedPermission;
   readonly allow: readonly string[];
-  /** How long the program waits for another message before it ends. */
+  /** How long an idle program waits for the next message before it is ended. */
   readonly idleMs: number;
   readonly prices: PriceTable;
   readonly tools?: ToolSessions | undefined;
-  /** Of new sandboxes. */
+  /** For new sandboxes. */
   readonly limits?: Limits | undefined;
 }
 
 const mountTarget = '/opt/geode/claude';
-/** Its skills are called `geode:NAME`, after the folder. */
+/** Its skills are named `geode:NAME` after the folder. */
 const pluginTarget = '/opt/geode/plugins/geode';
 const skillsTarget = `${pluginTarget}/skills`;
 
 /**
- * Claude Code in the sandbox of the chat: one process for many turns, which has no network and no key. What it says is
- * read from its journal; each line's events are kept together with the place behind it, so that the next host reads on
- * where this one ended, and no event is sent twice.
+ * Claude Code in the sandbox of the chat: one process for many turns, without network and keys. Its output is read
+ * from its journal. Each line's events are stored together with the offset behind it, so the next host continues
+ * there and no event is sent twice.
  */
 export function claudeDriver(options: ClaudeOptions): AgentDriver {
   const idle = new IdlePrograms(options.idleMs);
@@ -99,7 +99,7 @@ interface Reached {
   readonly state: ClaudeState;
 }
 
-/** The program with the message of the turn in its hands. */
+/** The program with the message of the turn. */
 async function reachProgram(turn: DriverTurn, options: ClaudeOptions): Promise<Reached> {
   const before = await afterTerminal(claudeState(turn.state), turn.sandbox, turn.signal);
   const living = await findLiving(turn, before);
@@ -113,7 +113,7 @@ async function reachProgram(turn: DriverTurn, options: ClaudeOptions): Promise<R
   return { process, state: kept(turn, { ...state, sent: turn.turn }) };
 }
 
-/** Finds a process that was started just before its host died, by its session. */
+/** Finds a process by its session that was started just before its host died. */
 async function findLiving(turn: DriverTurn, state: ClaudeState): Promise<Reached | undefined> {
   const { processes } = await turn.sandbox.processes({ signal: turn.signal });
   const found = processes.find(({ id, argv, terminal, state: how }) =>
@@ -126,7 +126,7 @@ async function findLiving(turn: DriverTurn, state: ClaudeState): Promise<Reached
   if (found === undefined || (found.state !== 'running' && !isOfThisTurn)) return undefined;
   const offset = state.process?.offset ?? 0;
   const process = await turn.sandbox.attach(found.id, { from: offset, signal: turn.signal });
-  // It has written since: the message had reached it before the host died.
+  // It has written output since: the message reached it before the host died.
   const isSent = turn.isResumed && (state.process === null || found.offset > offset);
   const sent = isSent ? turn.turn : state.sent;
   return { process, state: { ...state, sent, process: { id: found.id, offset } } };

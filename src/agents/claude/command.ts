@@ -12,18 +12,18 @@ export interface ClaudeCommand {
   readonly program: string;
   readonly workdir: string;
   readonly session: string;
-  /** The session is on disk already. */
+  /** The session already exists on disk. */
   readonly isBegun: boolean;
   readonly model: string | null;
   readonly permissions: UnaskedPermission;
-  /** Rules of the program, such as `Bash(npm test *)`. */
+  /** Permission rules of the program, such as `Bash(npm test *)`. */
   readonly allow: readonly string[];
   readonly tools: ServedToolSession['server'] | undefined;
-  /** A plugin's folder with skills that the operator gives; null: none. */
+  /** The operator's plugin folder with skills; null: none. */
   readonly plugin: string | null;
 }
 
-/** Where it keeps its sessions: in the workspace, so that they outlive the sandbox's processes. */
+/** Where it stores its sessions: in the workspace, so they survive the sandbox's processes. */
 export const claudeFolder = '.geode/claude';
 
 /** One process for many turns, which it reads from stdin. */
@@ -41,10 +41,10 @@ export function claudeCommand(options: ClaudeCommand): Command {
   };
 }
 
-/** The program's own screen for a person at a terminal, who is also the one whom it asks for permission. */
+/** The program's own screen for a person at a terminal. It asks this person for permission. */
 export function claudeTerminal(options: ClaudeCommand, pty: TerminalSize): Command {
   const { program, argv, env, ...rest } = sharedBy(options);
-  // The operator has decided this, so do not ask the person again.
+  // The operator has decided this, so the person is not asked again.
   const settings = JSON.stringify({ skipDangerousModePermissionPrompt: true });
   return {
     argv: [program, '--settings', settings, ...argv],
@@ -56,13 +56,13 @@ export function claudeTerminal(options: ClaudeCommand, pty: TerminalSize): Comma
 }
 
 /**
- * Settings and the tools of the host are arguments, which nothing inside can change; the settings files that the agent
- * could write are not read. Nothing passes through a shell.
+ * Settings and tools of the host are arguments, which nothing inside can change. Settings files that the agent could
+ * write are not read. Nothing passes through a shell.
  */
 function sharedBy(options: ClaudeCommand) {
   const { program, workdir, session, isBegun, model, permissions, allow, tools, plugin } = options;
   const servers = tools === undefined ? {} : { geode: { ...tools, type: 'stdio', alwaysLoad: true } };
-  // The host decides by itself what a session may use of its tools.
+  // The host itself decides which of its tools a session may use.
   const allowed = [...(tools === undefined ? [] : ['mcp__geode']), ...allow];
   return {
     program,
@@ -79,10 +79,10 @@ function sharedBy(options: ClaudeCommand) {
     env: {
       CLAUDE_CONFIG_DIR: `${workdir}/${claudeFolder}`,
       XDG_CACHE_HOME: `${workdir}/.geode/cache`,
-      // Everything besides the model is switched off; what it tries all the same is denied and shown.
+      // Switches off all traffic except the model's; other attempts are refused and shown.
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
-      // The sandbox is the boundary: the program itself would refuse to work as root.
+      // The sandbox is the boundary. Without this setting the program refuses to run as root.
       IS_SANDBOX: '1',
     },
     timeoutMs: null,

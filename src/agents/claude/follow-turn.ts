@@ -19,12 +19,12 @@ import {
 } from './claude-lines.ts';
 import type { ClaudeState } from './claude-state.ts';
 
-/** How long an interrupted program may take to say so before it is killed. */
+/** Maximum time for an interrupted program to confirm, before it is killed. */
 const interruptMs = 10_000;
 
 /**
- * Reads the program's output up to the end of the turn. An interrupt is sent to the program first, so that its session
- * stays whole; then it is killed with everything that it started.
+ * Reads the program's output to the end of the turn. An interrupt is sent to the program first, so that its session
+ * stays complete; then the program and its children are killed.
  */
 export async function followTurn(
   turn: DriverTurn,
@@ -63,13 +63,13 @@ class TurnReader {
     for (const request of state.asked) this.#ask(request);
   }
 
-  /** The end of the turn, when the line is its last. */
+  /** The end of the turn, if the line is its last. */
   take(event: LineEvent): TurnEnd | undefined {
     if (event.type === 'lost') return undefined;
     if (event.type === 'exit') throw this.#ended(event);
     const line = parseClaudeLine(event.text);
     if (line === undefined) return undefined;
-    // A program whose first word is that it failed cannot go on with the session.
+    // A program that starts with a failure cannot continue the session.
     if (line.type === 'result' && line.is_error && this.#cannotResume())
       throw this.#gone(line.result ?? line.subtype);
     const happenings = this.#happeningsOf(line);
@@ -83,12 +83,12 @@ class TurnReader {
     return undefined;
   }
 
-  /** Open questions need no answer after the end. */
+  /** Unanswered questions need no answer after the end. */
   end(): void {
     this.#over.abort();
   }
 
-  /** The host ends: the program goes on. Otherwise it is interrupted, heard out and killed. */
+  /** If the host ends, the program continues. Otherwise it is interrupted, its output is read, and it is killed. */
   async stop(lines: AsyncGenerator<LineEvent>): Promise<never> {
     const { signal } = this.#turn;
     if (stopReason(signal) === 'host-ends') throw cancelled('The turn', signal.reason);
@@ -100,7 +100,7 @@ class TurnReader {
         done = step === 'stopped' || step.done === true || this.#take(step.value);
       }
     } catch {
-      // It ended, or said that it was interrupted: both are what is wanted.
+      // It exited or confirmed the interrupt: both are expected.
     }
     await this.#process.kill().catch(() => {});
     this.#turn.keepLast([], { ...this.#state, process: null, calls: {}, asked: [] });
@@ -187,12 +187,12 @@ class TurnReader {
     return error;
   }
 
-  /** It was started with a session, and has said nothing so far. */
+  /** It was started with a session and has written nothing so far. */
   #cannotResume(): boolean {
     return this.#state.isBegun && this.#state.process?.offset === 0;
   }
 
-  /** The next message begins another session. */
+  /** The next message starts another session. */
   #gone(why: string): GeodeError {
     const restarted = { session: randomUUID(), isBegun: false, process: null, calls: {}, asked: [] };
     this.#turn.keepLast([], { ...this.#state, ...restarted });

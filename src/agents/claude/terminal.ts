@@ -11,10 +11,10 @@ import { type ClaudeCommand, claudeFolder, claudeTerminal } from './command.ts';
 
 type Place = Pick<PersistentSandbox, 'files' | 'workdir'>;
 
-/** How long the program that holds the turns may take to end by itself. */
+/** Maximum time for the program of the turns to exit by itself. */
 const endingMs = 10_000;
 
-/** The id of the terminal that runs. The processes are not asked for where none can run. */
+/** The id of the running terminal. Does not query processes where none can run. */
 export async function findTerminal(kept: unknown, sandbox: PersistentSandbox): Promise<string | undefined> {
   const { inTerminal, session } = claudeState(kept);
   if (!inTerminal) return undefined;
@@ -22,7 +22,7 @@ export async function findTerminal(kept: unknown, sandbox: PersistentSandbox): P
   return processes.find((each) => each.terminal !== null && holds(each, session))?.id;
 }
 
-/** Ends the program that holds the turns: two programs cannot have one session. */
+/** Ends the program of the turns: two programs cannot share one session. */
 export async function startTerminal(
   given: DriverTerminal,
   commandOf: (state: ClaudeState) => Promise<ClaudeCommand>,
@@ -33,13 +33,13 @@ export async function startTerminal(
   const state = { ...(await afterTerminal(before, sandbox)), process: null, calls: {}, asked: [] };
   await acceptAhead(sandbox);
   const command = claudeTerminal(await commandOf(state), size);
-  // Kept first: a host that dies in between leaves a terminal that the next host finds.
+  // Stored first: if the host dies after this, the next host finds the terminal.
   given.keep({ ...state, inTerminal: true });
   const { id } = await sandbox.spawn(command, { signal });
   return id;
 }
 
-/** Ends everything that has the session: the program of the turns and the terminal. */
+/** Ends everything that uses the session: the program of the turns and the terminal. */
 export async function endSession(kept: unknown, sandbox: PersistentSandbox): Promise<void> {
   const { session } = claudeState(kept);
   const { processes } = await sandbox.processes();
@@ -71,14 +71,14 @@ function sessionsIn(workdir: string): string {
   return `${claudeFolder}/projects/${workdir.replace(/[^a-zA-Z0-9]/g, '-')}`;
 }
 
-/** A program that was killed in its first turn has begun a session without saying so. */
+/** A program killed in its first turn started a session without reporting it. */
 export function hasSession(session: string, { files, workdir }: Place, cancel: Cancel): Promise<boolean> {
   return files.exists(`${sessionsIn(workdir)}/${session}.jsonl`, cancel);
 }
 
 /**
- * At a terminal a person may begin another session, or none at all: the conversation goes on with the one that was
- * written to last.
+ * At a terminal a person may start another session or none. The conversation continues with the session written to
+ * last.
  */
 export async function afterTerminal(
   state: ClaudeState,
@@ -103,9 +103,9 @@ const looseObject = z.looseObject({});
 const mostPreferences = 16 * 1024 ** 2;
 
 /**
- * Answers ahead what the program would ask anybody who starts it for the first time: colours, whether the key in its
- * environment is to be used (it is a placeholder) and whether the folder is trusted (it is the sandbox's own). These are
- * preferences and no settings: what they say opens nothing.
+ * Answers the program's first-start questions in advance: colours, whether to use the key in its environment (a
+ * placeholder), and whether to trust the folder (the sandbox's own). These are preferences, not settings: they grant
+ * nothing.
  */
 async function acceptAhead({ files, workdir }: Place): Promise<void> {
   const file = `${claudeFolder}/.claude.json`;
@@ -116,10 +116,10 @@ async function acceptAhead({ files, workdir }: Place): Promise<void> {
     theme: 'dark',
     ...before,
     hasCompletedOnboarding: true,
-    // It would be fetched from the network.
+    // The program would download it from the network.
     officialMarketplaceAutoInstallAttempted: true,
     officialMarketplaceAutoInstalled: true,
-    // The program knows a key by its end.
+    // The program identifies a key by its last characters.
     customApiKeyResponses: { approved: [placeholderKey.slice(-20)], rejected: [] },
     projects: { ...projects, [workdir]: { ...own, hasTrustDialogAccepted: true } },
   };
@@ -131,7 +131,7 @@ async function preferencesIn(files: Place['files'], file: string): Promise<z.out
     const text = await files.readText(file, { length: mostPreferences });
     return looseObject.safeParse(JSON.parse(text)).data ?? {};
   } catch (error) {
-    // The agent can write there: what cannot be read is replaced.
+    // The agent can write there, so an unreadable file is replaced.
     if (error instanceof SyntaxError || isGeodeError(error, 'file_not_found')) return {};
     throw error;
   }

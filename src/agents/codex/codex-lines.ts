@@ -1,4 +1,4 @@
-/** The output of Codex with `exec --json`, one JSON object a line. */
+/** The output of Codex with `exec --json`, one JSON object per line. */
 
 import { z } from 'zod';
 import { parsedJson } from '../../base/json.ts';
@@ -22,7 +22,7 @@ const lineSchema = z.union([
 ]);
 export type CodexLine = z.output<typeof lineSchema>;
 
-/** Undefined for what is not JSON, and for kinds of lines that mean nothing here. */
+/** Undefined for text that is not JSON, and for types of lines that are not needed. */
 export function parseCodexLine(text: string): CodexLine | undefined {
   return lineSchema.safeParse(parsedJson(text)).data;
 }

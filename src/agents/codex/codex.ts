@@ -16,14 +16,14 @@ import { openSessionTools } from '../session-tools.ts';
 import { happeningsOf, parseCodexLine, usageOf } from './codex-lines.ts';
 
 export interface CodexOptions {
-  /** A folder of this machine that holds `bin/codex`, shown to new sandboxes read-only. */
+  /** A folder of this machine with `bin/codex`, mounted read-only in new sandboxes. */
   readonly folder?: string | undefined;
-  /** Another place of the model than OpenAI's own. */
+  /** Another model server than OpenAI's. */
   readonly upstream?: string | undefined;
   readonly model: string;
   readonly prices: PriceTable;
   readonly tools?: ToolSessions | undefined;
-  /** Of new sandboxes. */
+  /** For new sandboxes. */
   readonly limits?: Limits | undefined;
 }
 
@@ -34,16 +34,16 @@ const usage = z.object({ inputTokens: z.number(), cachedTokens: z.number(), outp
 const stateSchema = z.object({
   thread: z.string().nullable(),
   process: z.object({ id: z.string(), offset: z.number(), turn: z.string() }).nullable(),
-  /** The last words of the turn. */
+  /** The last text of the turn. */
   text: z.string(),
-  /** Usage of the whole thread so far: the program reports sums. */
+  /** Usage of the whole thread so far: the program reports totals. */
   used: usage.default(noUsage),
 });
 type CodexState = z.output<typeof stateSchema>;
 
 /**
- * Codex in the sandbox of the chat: one process a turn, with no network and no key, whose session is resumed by the next.
- * The sandbox is the boundary, so that it asks for nothing.
+ * Codex in the sandbox of the chat: one process per turn, without network and keys; the next process resumes its
+ * session. The sandbox is the boundary, so it asks for no permissions.
  */
 export function codexDriver(options: CodexOptions): AgentDriver {
   const { folder, upstream } = options;
@@ -79,7 +79,7 @@ interface Reached {
   readonly state: CodexState;
 }
 
-/** Reads on in the journal of a process that an earlier host started. */
+/** Continues reading the journal of a process that an earlier host started. */
 async function goOn(
   { sandbox, signal }: DriverTurn,
   state: CodexState,
@@ -118,7 +118,7 @@ async function start(
   }
 }
 
-/** Where the binding is inside, as every command there finds it. */
+/** The binding's URL, taken from the environment of commands inside. */
 async function modelUrl(sandbox: PersistentSandbox, signal: AbortSignal): Promise<string> {
   const { stdout } = await sandbox.exec(
     { argv: ['/bin/sh', '-c', 'printf %s "$OPENAI_BASE_URL"'] },
@@ -146,14 +146,14 @@ function codexCommand(options: {
     'analytics.enabled': false,
     'features.plugins': false,
     'features.apps': false,
-    // Required: the program otherwise asks the model before it knows the tools.
+    // Required: otherwise the program asks the model before it knows the tools.
     ...(tools && {
       'mcp_servers.geode.command': tools.command,
       'mcp_servers.geode.args': tools.args,
       'mcp_servers.geode.required': true,
     }),
   };
-  // A value is TOML; JSON of texts, numbers and lists of them is that too.
+  // A value is TOML. JSON texts, numbers and lists of them are valid TOML.
   const given = Object.entries(settings).flatMap(([name, value]) => [
     '-c',
     `${name}=${JSON.stringify(value)}`,
@@ -164,7 +164,7 @@ function codexCommand(options: {
       '--dangerously-bypass-approvals-and-sandbox',
       ...given,
       ...(thread === null ? [] : ['resume', thread]),
-      // The prompt comes on stdin.
+      // The prompt is passed on stdin.
       '-',
     ],
     timeoutMs: null,
@@ -215,7 +215,7 @@ async function follow(
   }
 }
 
-/** Sums that are smaller than before are those of a new thread. */
+/** Totals below the earlier ones belong to a new thread. */
 function difference(now: TokenUsage, before: TokenUsage): TokenUsage {
   if (now.inputTokens < before.inputTokens || now.outputTokens < before.outputTokens) return now;
   return {

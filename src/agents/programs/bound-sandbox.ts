@@ -9,14 +9,14 @@ interface Needs {
   readonly binding: BindingSpec;
   /** Mounts for the agent's program and its files; only a new sandbox can get them. */
   readonly mounts?: readonly Mount[];
-  /** Limits of a new sandbox, where its runtime can hold them. */
+  /** Limits of a new sandbox, if its runtime can enforce them. */
   readonly limits?: Limits | undefined;
   /** Further settings of a new sandbox. */
   readonly spec?: PersistentSpec;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The sandbox of a chat, with the model of an agent's program within its reach. What it may reach besides stays. */
+/** The sandbox of a chat, with access to the model of an agent's program. Other network permissions stay. */
 export async function openBound(
   sandboxes: UserSandboxes,
   chat: string,
@@ -42,7 +42,7 @@ export async function openBound(
     try {
       return await sandboxes.getOrCreate(chat, { ...made, limits }, { signal });
     } catch (unheld) {
-      // They are a default: a runtime that cannot hold them gives what it can.
+      // These limits are a default: a runtime that cannot enforce them skips them.
       if (!isGeodeError(unheld, 'cannot_enforce')) throw unheld;
       return await sandboxes.getOrCreate(chat, made, { signal });
     }

@@ -4,10 +4,7 @@ import type { SignalName } from '../../seams/process.ts';
 
 const stateSchema = z.object({ process: z.object({ id: z.string() }) });
 
-/**
- * Ends the program that a driver's state names. Of one that has ended nothing is left to do; a sandbox that is stopped
- * runs nothing.
- */
+/** Ends the program in a driver's state. Does nothing if it has ended or its sandbox is stopped. */
 export async function endProgram(
   state: unknown,
   sandboxes: UserSandboxes,

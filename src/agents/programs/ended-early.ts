@@ -2,10 +2,10 @@ import { GeodeError } from '../../base/errors.ts';
 import type { Limits } from '../../seams/limits.ts';
 import type { ExitEvent } from './journal-lines.ts';
 
-/** Messages of programs about an unknown option: the program has another version than Geode expects. */
+/** Error messages of programs for an unknown option: the program's version is not the one that Geode expects. */
 const unknownOption = /unknown option|unexpected argument|unrecognized (option|argument)|unknown argument/i;
 
-/** The error for a program of an agent that ended before it answered, with its own words. */
+/** The error for an agent's program that exited before it answered, with the program's own message. */
 export function endedEarly(
   program: string,
   { signal, exitCode, oomKilled, stderr }: ExitEvent,
@@ -21,7 +21,7 @@ export function endedEarly(
   return new GeodeError('agent_failed', `${program} ended (${how}) without an answer: ${words}`);
 }
 
-/** A command of the agent's may have taken the memory, too. */
+/** A command of the agent may also have used up the memory. */
 function outOfMemory(program: string, memoryBytes: number | null): GeodeError {
   const limit = memoryBytes === null ? '' : ` (limit ${Math.round(memoryBytes / 1024 ** 2)} MB)`;
   return new GeodeError('agent_failed', `${program} ended: its sandbox is out of memory${limit}.`, {

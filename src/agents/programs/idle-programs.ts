@@ -1,4 +1,4 @@
-/** Ends programs that wait for nobody. A host that goes leaves them to the next one. */
+/** Ends programs that no turn uses. A host that ends leaves them to the next one. */
 export class IdlePrograms implements Disposable {
   readonly #timers = new Map<number, NodeJS.Timeout>();
   readonly #ms: number;
@@ -11,7 +11,7 @@ export class IdlePrograms implements Disposable {
     this.cancel(conversation);
     const timer = setTimeout(() => {
       this.#timers.delete(conversation);
-      end().catch(() => {}); // It has ended, or its sandbox has.
+      end().catch(() => {}); // The program or its sandbox has ended.
     }, this.#ms);
     this.#timers.set(conversation, timer.unref());
   }

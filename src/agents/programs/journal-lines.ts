@@ -1,6 +1,6 @@
 import type { ExitFacts, Process } from '../../seams/process.ts';
 
-/** One line that a program wrote, and the place in its journal behind it, where another reader goes on. */
+/** One line that a program wrote, and the journal offset behind it, where another reader continues. */
 interface JournalLine {
   readonly text: string;
   readonly end: number;
@@ -10,7 +10,7 @@ export type ExitEvent = { readonly type: 'exit'; readonly stderr: string } & Exi
 
 export type LineEvent =
   | ({ readonly type: 'line' } & JournalLine)
-  /** Something of its output is lost: a line may be missing. */
+  /** Part of its output is lost, so a line may be missing. */
   | { readonly type: 'lost' }
   | ExitEvent;
 
@@ -22,7 +22,7 @@ export async function* journalLines(process: Process): AsyncGenerator<LineEvent>
   let pieces: Buffer[] = [];
   let size = 0;
   let stderr = '';
-  /** The rest of a line whose beginning is lost, or that is too long, is passed over. */
+  /** Skips the rest of a line whose start is lost or that is too long. */
   let isBroken = false;
   for await (const event of process) {
     if (event.type === 'exit') {

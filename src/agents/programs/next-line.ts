@@ -1,7 +1,7 @@
 import { unlessStopped } from '../../base/cancel.ts';
 import type { LineEvent } from './journal-lines.ts';
 
-/** The next line of a program, or `stopped` when nobody waits for it any more. */
+/** The next line of a program, or `stopped` if nobody waits for it any more. */
 export async function nextLine(
   lines: AsyncGenerator<LineEvent>,
   signal: AbortSignal,

@@ -27,7 +27,10 @@ interface FollowScene {
   readonly prices: PriceTable;
 }
 
-/** Reads what the program in the sandbox says, and keeps it, until its response. Lines that it did not write are passed over. */
+/**
+ * Reads the program's output in the sandbox and stores its events, until its response. Skips lines that the program
+ * did not sign.
+ */
 export async function followProgram(
   turn: DriverTurn,
   { process, state: begun }: RunningProgram,
@@ -55,11 +58,11 @@ export async function followProgram(
       note(turn, line, state, scene);
     }
   } catch (error) {
-    // A program that is not followed any more has nothing more to do.
+    // Ends a program that nobody follows any more.
     if (stopReason(turn.signal) !== 'host-ends') await process.kill().catch(() => {});
     throw error;
   } finally {
-    // The next host answers what the program asks.
+    // The next host answers the program's questions.
     if (stopReason(turn.signal) !== 'host-ends') void process.closeStdin().catch(() => {});
     void lines.return(undefined).catch(() => {});
   }
@@ -75,7 +78,7 @@ function readLine(event: LineEvent, { secret, next }: ProgramState): AgentLine |
 function note(turn: DriverTurn, line: AgentLine, state: ProgramState, scene: FollowScene): void {
   const { history, model, prices } = scene;
   const keep: DriverTurn['keep'] = (happenings) => turn.keep(happenings, state);
-  // A host that was killed between the two may have the message already.
+  // A host that was killed between sending and storing may have sent the message already.
   const guarded = (position: number): Pick<History, 'add'> => ({
     add: (message) => {
       if (history.ofTurn.length === state.base + position) history.add(message);
@@ -95,7 +98,7 @@ function note(turn: DriverTurn, line: AgentLine, state: ProgramState, scene: Fol
   else if (line.type !== 'response') noteStep({ keep }, guarded(0), model, line);
 }
 
-/** Does for the program what only the host can. Undefined where it asks for nothing. */
+/** Does what only the host can do for the program. Undefined if it asks for nothing. */
 async function answerFor(
   { chat, signal }: DriverTurn,
   line: AgentLine,
@@ -112,7 +115,7 @@ async function answerFor(
     return { type: 'permitted', call: line.call, isAllowed: await permit(request) };
   }
   if (line.type !== 'hear') return undefined;
-  // A host that was killed before it answered has taken it in already.
+  // A host that was killed before it answered has stored it already.
   if (history.ofTurn.length === base + line.position) history.takeSteers();
   const heard = history.ofTurn[base + line.position];
   return { type: 'heard', position: line.position, text: heard?.role === 'user' ? heard.text : null };

@@ -7,21 +7,21 @@ import type { Runtime } from '../../seams/runtime.ts';
 import type { Mount, Network, Sandbox, SandboxSpec } from '../../seams/sandbox.ts';
 import { agentVersion } from './program/version.ts';
 
-/** The sandboxes of agents whose loop runs inside: what they are, and how the program in them is started. */
+/** The sandboxes of agents whose loop runs inside: their settings, and how their program is started. */
 export interface AgentPlace {
   readonly spec: PersistentSpec;
   /** The program of the agent in the sandbox. */
   readonly program: string;
-  /** The Node program that runs it. */
+  /** The Node binary that runs it. */
   readonly node: string;
 }
 
 export interface PlaceOptions {
-  /** The program as it was built on this host. */
+  /** The program built on this host. */
   readonly bundle: string;
-  /** The program of the image, instead. */
+  /** Uses the program of the image instead. */
   readonly program?: string | undefined;
-  /** The Node that runs this host. */
+  /** The Node binary of this host. */
   readonly node?: string;
   readonly image: string;
   readonly memoryBytes: number | null;
@@ -29,7 +29,7 @@ export interface PlaceOptions {
   readonly network: Network;
   readonly mounts: readonly Mount[];
   readonly runtime: (options: Cancel) => Promise<Runtime>;
-  /** A sandbox for a moment. */
+  /** A temporary sandbox. */
   readonly open: (spec: SandboxSpec, runtime: Runtime, options: Cancel) => Promise<Sandbox>;
 }
 
@@ -37,8 +37,8 @@ const bundleTarget = '/opt/geode/agent';
 const nodeTarget = '/opt/geode/node';
 
 /**
- * Makes sure that agents can run inside sandboxes here: an engine that works, the image, the program, and that it is of
- * this host's version. What is missing is refused with the command that mends it.
+ * Checks that agents can run inside sandboxes here: a working engine, the image, and the program in this host's
+ * version. Throws with the command that fixes it.
  */
 export async function checkPlace(options: PlaceOptions, cancel: Cancel = {}): Promise<AgentPlace> {
   const runtime = await options.runtime(cancel);
@@ -81,7 +81,7 @@ async function checkImage(runtime: Runtime, image: string, cancel: Cancel): Prom
   });
 }
 
-/** The host's own Node first; an image without its libraries has to have one. */
+/** The host's own Node first; an image without its libraries needs its own Node. */
 async function workingNode(
   sandbox: Sandbox,
   program: string,

@@ -17,11 +17,11 @@ import type { agentRequest } from './program/schemas.ts';
 const stateSchema = z.object({
   turn: z.string(),
   process: z.string(),
-  /** The place in its journal behind the last line that was kept, and the number of the next one. */
+  /** The journal offset after the last stored line, and the number of the next line. */
   offset: z.number(),
   next: z.number(),
   secret: z.string(),
-  /** Messages that the turn had when the program was started. */
+  /** Messages of the turn when the program was started. */
   base: z.number(),
 });
 export type ProgramState = z.output<typeof stateSchema>;
@@ -38,7 +38,7 @@ interface ProgramOptions {
   readonly dangerous: 'ask' | 'refuse';
   readonly permissions: UnaskedPermission;
   readonly provider: ProviderKind;
-  /** As the provider calls it. */
+  /** The provider's name of the model. */
   readonly model: string;
   readonly instructions?: string | undefined;
   readonly steps: number;
@@ -47,17 +47,17 @@ interface ProgramOptions {
   readonly retries: number;
   readonly shellPolicy: ShellPolicy;
   readonly place: (options: Cancel) => Promise<AgentPlace>;
-  /** The tools of the chat's session: the host runs their calls. */
+  /** The tools of the chat's session, which the host runs. */
   readonly tools: ToolConnection['tools'];
 }
 
-/** Undefined where no program has this turn. */
+/** Undefined if no program has this turn. */
 export function stateOf({ state, turn }: DriverTurn): ProgramState | undefined {
   const known = stateSchema.safeParse(state).data;
   return known?.turn === turn ? known : undefined;
 }
 
-/** The program that has the message of the turn: one that an earlier host started, or a new one. */
+/** The program with the message of the turn: started by an earlier host, or new. */
 export async function reachProgram(
   turn: DriverTurn,
   before: ProgramState | undefined,
@@ -118,7 +118,7 @@ function requestOf(
 ): z.input<typeof agentRequest> {
   const { provider, model, steps, instructions, retries, shellPolicy, dangerous, permissions } = options;
   const last = messages.at(-1);
-  // A turn that an earlier host began may have come further than its message.
+  // A turn that an earlier host started may already have passed its message.
   const [message, session] =
     last?.role === 'user' ? [last.text, messages.slice(0, -1)] : ['Go on.', [...messages]];
   return {

@@ -17,7 +17,7 @@ import { type ModelService, serviceOf } from './upstream.ts';
 
 export interface SandboxedOptions extends BuiltinOptions {
   readonly prices: PriceTable;
-  /** Where models come from, by name. */
+  /** Model settings by name. */
   readonly services: Readonly<Record<string, ModelService>>;
   /** Timeout of one turn. */
   readonly timeoutMs: number;
@@ -28,9 +28,9 @@ export interface SandboxedOptions extends BuiltinOptions {
 }
 
 /**
- * Geode's own agent inside the sandbox of its chat: the loop and its tools run there, with that chat's files and session
- * and no network. The model is reached through a binding, so that no key is inside. The host keeps the conversation as it
- * does for the loop of its own, so that a chat may change from one to the other.
+ * Geode's own agent inside the sandbox of its chat. Loop and tools run there, with the chat's files and session and
+ * without network. The model is reached through a binding, so no key is inside. The host stores the conversation in
+ * the same form as for its own loop, so a chat can change from one to the other.
  */
 export function sandboxedDriver(options: SandboxedOptions): AgentDriver {
   const idOf = (model: string | null) => options.models.get(model ?? options.model).id;
@@ -78,7 +78,7 @@ async function leadTurn(turn: DriverTurn, id: string, options: SandboxedOptions)
   });
 }
 
-/** A sandbox that runs since before an upgrade shows a folder that is gone: starting it again shows the new one. */
+/** A sandbox that has run since before an upgrade mounts a deleted folder; a restart mounts the new one. */
 async function withProgram(
   sandbox: PersistentSandbox,
   { program }: AgentPlace,

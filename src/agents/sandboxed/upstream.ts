@@ -16,7 +16,7 @@ const usualUpstreams: Readonly<Partial<Record<ProviderKind, string>>> = {
   openai: 'https://api.openai.com/v1',
 };
 
-/** Where the model of this name is, as a binding names it. */
+/** The upstream of the model with this name, for a binding. */
 export function upstreamOf({ kind, baseUrl }: ModelService): string | undefined {
   return baseUrl ?? usualUpstreams[kind];
 }

@@ -25,7 +25,7 @@ export interface AppleOptions {
 const callDeadlineMs = 60_000;
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** A small virtual machine for each sandbox, through Apple's `container` program. */
+/** A small virtual machine for each sandbox, started with Apple's `container` program. */
 export function appleRuntime(options: RuntimeOptions, apple: AppleOptions): Runtime {
   const container = (args: readonly string[], signal?: AbortSignal) =>
     promisify(execFile)(apple.program, args, {
@@ -33,7 +33,7 @@ export function appleRuntime(options: RuntimeOptions, apple: AppleOptions): Runt
       timeout: callDeadlineMs,
       env: { PATH: options.path },
     });
-  // The virtual machine has this machine's processor, whatever the system around it is called.
+  // The virtual machine has this machine's processor architecture.
   const guest = () => findGuest(options);
 
   return runtimeOf(
@@ -151,7 +151,7 @@ async function probe(options: RuntimeOptions, container: Run): Promise<Available
   };
 }
 
-/** A program's stdin and stdout as one stream; the program goes when the stream does, and the other way round. */
+/** A program's stdin and stdout as one stream. When the stream ends, the program ends, and the reverse. */
 function programStream(program: string, args: readonly string[], searchPath: string): Duplex {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'ignore'], env: { PATH: searchPath } });
   const stream = Duplex.from({ readable: child.stdout, writable: child.stdin });

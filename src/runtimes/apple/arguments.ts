@@ -8,7 +8,7 @@ export interface AppleRoom {
   readonly image: string;
   readonly user: SandboxUser;
   readonly labels: Readonly<Record<string, string>>;
-  /** Folder with the guest: this program mounts folders only. */
+  /** Folder with the guest, because this program mounts folders only. */
   readonly guestFolder: string;
   readonly guestName: string;
   readonly workspace: string;
@@ -18,7 +18,7 @@ export interface AppleRoom {
 export const guestFolder = '/.geode/bin';
 export const socketPath = '/.geode/link/s';
 
-/** `container run …`: options first, the image by its place, then what runs in it. */
+/** `container run …`: options first, then the image, then its command. */
 export function runArguments(room: AppleRoom, spec: CheckedSpec): readonly string[] {
   const { memoryBytes, cpus, openFiles } = spec.limits;
   const mounts = [
@@ -41,7 +41,7 @@ export function runArguments(room: AppleRoom, spec: CheckedSpec): readonly strin
   ];
 }
 
-/** A virtual machine has whole processors. */
+/** A virtual machine has whole processors only. */
 export function wholeCpus(cpus: number): number {
   if (Number.isInteger(cpus)) return cpus;
   throw new GeodeError(

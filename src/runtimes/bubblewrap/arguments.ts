@@ -3,7 +3,7 @@ import type { Mount } from '../../seams/sandbox.ts';
 import type { SandboxUser } from '../accounts.ts';
 import { firstLeaseMs, usualHome, workdir } from '../spec.ts';
 
-/** The parts of the host's file system that programs need: read-only, and no secrets among them. */
+/** The parts of the host's file system that programs need, read-only and without secrets. */
 const systemFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 const systemFiles = [
   '/etc/alternatives',
@@ -21,7 +21,7 @@ const systemFiles = [
 
 const sharedMemoryBytes = 64 * 1024 ** 2;
 
-/** Limits that no control group holds; null: none. */
+/** Limits without a control group; null: none. */
 export interface SoftBounds {
   readonly memoryBytes: number | null | undefined;
   readonly pids: number | null | undefined;
@@ -37,15 +37,17 @@ export interface BubblewrapRoom {
   readonly cgroup: string | undefined;
   readonly soft: SoftBounds;
   readonly mounts: readonly Required<Mount>[];
-  /** A filter waits on descriptor 4. */
+  /** File descriptor 4 holds a system call filter. */
   readonly seccomp: boolean;
   readonly tmpBytes: number;
-  /** As root the guest starts with just enough to become `user`; otherwise a user namespace maps it. */
+  /**
+   * As root the guest starts with only the capabilities needed to become `user`; otherwise a user namespace maps it.
+   */
   readonly asRoot: boolean;
   readonly user: SandboxUser;
 }
 
-/** The command line of `bwrap`, from the walls to the guest inside. */
+/** The command line of `bwrap`: options for the walls, then the guest. */
 export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonly string[]> {
   const { uid, gid } = room.user;
   const init = ['--dial', '/.geode/link/s', '--lease', String(firstLeaseMs)];
@@ -88,7 +90,7 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
     ...['--perms', '0755', '--dir', '/home', '--symlink', workdir, usualHome],
     ...['--ro-bind', room.guest, '/.geode/guest', '--ro-bind', room.linkFolder, '/.geode/link'],
     ...(room.cgroup === undefined ? [] : ['--ro-bind', room.cgroup, '/.geode/cgroup']),
-    // Without this bwrap makes them for itself alone, and the sandbox's user cannot pass.
+    // Otherwise bwrap creates them for itself only, and the sandbox's user cannot pass.
     ...foldersAbove(room.mounts).flatMap((path) => ['--perms', '0755', '--dir', path]),
     ...room.mounts.flatMap(({ source, target, writable }) => [
       writable ? '--bind' : '--ro-bind',
@@ -103,7 +105,7 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
   ];
 }
 
-/** The folders that lead to where something is mounted, each after the one above it. */
+/** The parent folders of all mount points, outermost first. */
 function foldersAbove(mounts: BubblewrapRoom['mounts']): readonly string[] {
   const all = mounts.flatMap(({ target }) => {
     const names = target.split('/').slice(1, -1);
@@ -112,7 +114,7 @@ function foldersAbove(mounts: BubblewrapRoom['mounts']): readonly string[] {
   return [...new Set(all)];
 }
 
-/** The machine's own programs. On merged-usr systems the other folders are links into /usr; they stay links. */
+/** The machine's own programs. On merged-usr systems the other folders are links into /usr and stay links. */
 export async function systemArguments(): Promise<readonly string[]> {
   const parts = systemFolders.map(async (path) => {
     const facts = await lstat(path).catch(() => undefined);

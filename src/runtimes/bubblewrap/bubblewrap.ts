@@ -29,11 +29,11 @@ const insideUser = { uid: 1000, gid: 1000 };
 const defaultTmpBytes = 256 * 1024 ** 2;
 const path = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
 
-/** Namespaces without a daemon: the host's own programs, read-only, in a room with no network and no secrets. */
+/** Namespaces without a daemon: the host's own programs, read-only, in a room without network and secrets. */
 export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
   const asRoot = options.uid === 0;
   const user = asRoot ? unprivilegedUser : insideUser;
-  // Asked once: looking may move this host into a group of its own.
+  // Checked once, because the check may move this host into a control group of its own.
   let found: Promise<CgroupHome | undefined> | undefined;
   const cgroups = () => {
     found ??= findCgroups();
@@ -101,7 +101,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
       frost: async (room) => frostOf(await cgroup(room)),
       async destroy(room, handle, signal) {
         const group = await cgroup(room);
-        // A signal would wait for the thaw.
+        // Frozen processes get a signal only after the thaw.
         await (await frostOf(group))?.resume(signal).catch(() => {});
         if (handle === '') await endLeftProcesses(room);
         else await endProcess(handle);
@@ -116,7 +116,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
   );
 }
 
-/** The limits that the guest holds by counting. */
+/** The limits that the guest enforces by counting. */
 function softOf({ limits, softLimits }: CheckedSpec): SoftBounds {
   return {
     memoryBytes: softLimits.includes('memory') ? limits.memoryBytes : null,
@@ -144,8 +144,8 @@ async function probe(
   if (version === undefined) {
     return { available: false, reason: 'bwrap is not installed', fix: 'apt-get install bubblewrap' };
   }
-  // The kernel or a security module may forbid namespaces: only trying tells. With no more of the machine than
-  // a sandbox has: a bind of all of it fails if a mount anywhere disappears during the call, as mounts of sandboxes do.
+  // The kernel or a security module may forbid namespaces; only a try shows it. The try binds the same parts of the
+  // machine as a sandbox does, because binding everything fails if any mount disappears during the call.
   const walls = ['--unshare-pid', '--unshare-net', ...(await systemArguments())];
   const trial = [...walls, '--proc', '/proc', 'true'];
   const refusal = await run('bwrap', trial, { signal, env }).then(

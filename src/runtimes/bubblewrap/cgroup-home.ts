@@ -1,4 +1,4 @@
-/** Where this process may make control groups: anywhere as root, else below the group that was delegated to it. */
+/** Where this process may create control groups: anywhere as root, else below the group that was delegated to it. */
 import { execFile } from 'node:child_process';
 import { access, constants, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -10,16 +10,16 @@ export type Controller = (typeof limiting)[number];
 
 export interface CgroupHome {
   readonly version: 1 | 2;
-  /** The folder below which groups are made, for each controller that can be had; in version 2 they are the same. */
+  /** The parent folder of new groups for each available controller; the same for all in version 2. */
   readonly folders: Readonly<Partial<Record<Controller | 'freezer', string>>>;
 }
 
-/** The inspected files; a test can pass its own tree. */
+/** The files to read; a test can pass its own tree. */
 export interface CgroupView {
   readonly root: string;
   /** The text of `/proc/self/cgroup`. */
   readonly membership: () => Promise<string>;
-  /** Whether systemd leaves what is below a unit of this user's session alone. */
+  /** Whether systemd leaves groups below a unit of this user's session alone. */
   readonly isDelegated: (unit: string) => Promise<boolean>;
 }
 
@@ -29,12 +29,15 @@ const thisMachine: CgroupView = {
   isDelegated: askSystemd,
 };
 
-/** The child of a delegated group that holds the host: a group with processes of its own cannot limit children. */
+/**
+ * The child of a delegated group that contains the host, because a group with its own processes cannot limit
+ * children.
+ */
 const hostGroup = 'geode-host';
 const mostMoves = 20;
 const askDeadlineMs = 2_000;
 
-/** Undefined where no controller can be had: then the guest counts. */
+/** Undefined without any controller: then the guest counts. */
 export async function findCgroups(view: CgroupView = thisMachine): Promise<CgroupHome | undefined> {
   const isVersion2 = await isWritable(join(view.root, 'cgroup.controllers'), constants.R_OK);
   const home = isVersion2 ? await findVersion2(view) : await findVersion1(view);
@@ -50,7 +53,7 @@ async function findVersion2(view: CgroupView): Promise<CgroupHome | undefined> {
   return { version: 2, folders: { ...folders, freezer: base } };
 }
 
-/** The group of this process that its user may divide, if there is one. */
+/** The group of this process that its user may divide, if any. */
 export async function delegatedFolder({
   root,
   membership,
@@ -64,7 +67,8 @@ export async function delegatedFolder({
   const base = join(root, ...names.slice(0, unit === -1 ? names.length - (isInside ? 1 : 0) : unit + 1));
   const files = ['cgroup.procs', 'cgroup.subtree_control'].map((name) => isWritable(join(base, name)));
   if (!(await Promise.all([isWritable(base), ...files])).every(Boolean)) return undefined;
-  // All groups of a user's session belong to the user. Only those that systemd was asked to leave alone stay as set.
+  // All groups of a user's session belong to the user. Limits persist only in those that systemd was asked to leave
+  // alone.
   const isOfSession = names.slice(0, unit).some((name) => /^user@\d+\.service$/.test(name));
   return !isOfSession || (await isDelegated(names[unit] ?? '')) ? base : undefined;
 }
@@ -82,8 +86,8 @@ async function askSystemd(unit: string): Promise<boolean> {
 }
 
 /**
- * Lets groups below the folder have controllers, and returns those that they can have. The processes that are in
- * the folder itself, this host among them, move into a child first when the kernel asks for it.
+ * Enables controllers for groups below the folder and returns those available. If the kernel requires it, the
+ * processes in the folder itself, including this host, move into a child first.
  */
 export async function takeControllers<Name extends string>(
   folder: string,
@@ -115,7 +119,7 @@ async function moveProcesses(folder: string): Promise<void> {
   }
 }
 
-/** Each controller has a tree of its own: root may write to its top, others to the group that was given to them. */
+/** In version 1 each controller has its own tree. Root may write at its top, others in the group delegated to them. */
 async function findVersion1({ root, membership }: CgroupView): Promise<CgroupHome> {
   const lines = (await membership().catch(() => '')).split('\n');
   const ownIn = (name: string) =>

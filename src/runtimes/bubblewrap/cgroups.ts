@@ -1,4 +1,4 @@
-/** The control group of one sandbox: its limits, and the folder that it is frozen in. */
+/** The control group of one sandbox: its limits, and the folder for freezing it. */
 
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -21,12 +21,12 @@ const sandboxCgroup = z.object({
   folders: z.array(z.string()),
   /** The folder that counts memory kills; the guest reads it. */
   counters: z.string().optional(),
-  /** The folder that its processes can be frozen in. */
+  /** The folder for freezing its processes. */
   freezer: z.string().optional(),
 });
 type SandboxCgroup = z.infer<typeof sandboxCgroup>;
 
-/** The sandbox's group below that of its installation. */
+/** The sandbox's group below its installation's. */
 function groupOf(options: Pick<RuntimeOptions, 'stateDir'>, id: string): string {
   return join(`geode-${homeOf(options)}`, id);
 }
@@ -44,7 +44,10 @@ function cgroupIn({ version, folders }: CgroupHome, group: string): SandboxCgrou
   };
 }
 
-/** Makes the group with its limits, and notes beside the room's socket where it is: the next host may live elsewhere. */
+/**
+ * Creates the group with its limits, and records its path next to the room's socket, because the next host may be in
+ * another group.
+ */
 export async function makeCgroup(
   home: CgroupHome,
   options: Pick<RuntimeOptions, 'stateDir'>,
@@ -67,7 +70,7 @@ export async function makeCgroup(
 
 const noteOf = ({ runFolder }: Pick<Room, 'runFolder'>) => join(runFolder, 'cgroup.json');
 
-/** The group that the room's processes are in: as it was noted, or where this host would make it. */
+/** The group of the room's processes: the recorded one, or where this host would create it. */
 export async function cgroupOf(
   home: CgroupHome | undefined,
   options: Pick<RuntimeOptions, 'stateDir'>,
@@ -81,8 +84,8 @@ export async function cgroupOf(
   return home && cgroupIn(home, groupOf(options, room.id));
 }
 
-/** A host that was killed may have left half of it. */
-/** The folder above goes with its last group, which may be at this moment. */
+/** A killed host may have left it half-made. */
+/** The parent is removed with its last group, perhaps at this moment. */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch(() => mkdir(folder, { recursive: true }));
 }
@@ -118,7 +121,7 @@ function settings(
   return list;
 }
 
-/** Ends whatever is still in the group; the kernel needs a moment until it lets the group go. */
+/** Kills everything still in the group. The kernel needs a moment to release the group. */
 export async function removeCgroup({ folders }: SandboxCgroup): Promise<void> {
   for (const folder of folders) {
     const until = performance.now() + removeDeadlineMs;
@@ -126,7 +129,7 @@ export async function removeCgroup({ folders }: SandboxCgroup): Promise<void> {
       await killAll(folder);
       await delay(10);
     }
-    // The last sandbox takes the folder of the installation with it.
+    // The last sandbox removes the installation's folder too.
     await rmdir(dirname(folder)).catch(() => {});
   }
 }
@@ -137,7 +140,7 @@ async function killAll(folder: string): Promise<void> {
     try {
       process.kill(Number(pid), 'SIGKILL');
     } catch {
-      // It ended in between.
+      // It exited before the signal.
     }
   }
 }
@@ -151,7 +154,7 @@ async function gone(folder: string): Promise<boolean> {
   }
 }
 
-/** The sandboxes of this installation that have a group, for telling leftovers. */
+/** The ids of this installation's sandboxes that have a group, to find leftovers. */
 export async function cgroupIds(
   home: CgroupHome,
   options: Pick<RuntimeOptions, 'stateDir'>,

@@ -8,7 +8,7 @@ import type { cgroupOf } from './cgroups.ts';
 
 const lookEveryMs = 2;
 
-/** The files and values of both cgroup versions, to freeze and to read the state. */
+/** The files and values for freezing in both cgroup versions, and for reading the state. */
 const versions = {
   1: {
     file: 'freezer.state',
@@ -22,7 +22,7 @@ const versions = {
 
 type SandboxCgroup = Awaited<ReturnType<typeof cgroupOf>>;
 
-/** Undefined where the sandbox's group cannot be frozen. */
+/** Undefined if the sandbox's group cannot be frozen. */
 export async function frostOf(cgroup: SandboxCgroup): Promise<Frost | undefined> {
   const group = freezerOf(cgroup);
   if (group === undefined || (await isFrozenGroup(group)) === undefined) return undefined;
@@ -38,7 +38,7 @@ async function turn(group: Group, paused: boolean, signal: AbortSignal): Promise
     if (frozen === undefined) {
       throw new GeodeError('sandbox_gone', 'The sandbox has ended: its control group is gone.');
     }
-    // The kernel stops one task after the other.
+    // The kernel stops one task after another.
     await delay(lookEveryMs, undefined, { signal });
   }
 }
@@ -54,7 +54,7 @@ function freezerOf(cgroup: SandboxCgroup): Group | undefined {
   return cgroup?.freezer === undefined ? undefined : { ...versions[cgroup.version], folder: cgroup.freezer };
 }
 
-/** Undefined when the group is gone. */
+/** Undefined if the group is gone. */
 async function isFrozenGroup({ folder, truth, frozen }: Group): Promise<boolean | undefined> {
   const state = await readFile(join(folder, truth), 'utf8').catch(absent);
   return state === undefined ? undefined : frozen.test(state);

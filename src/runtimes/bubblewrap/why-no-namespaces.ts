@@ -1,4 +1,4 @@
-/** Why bwrap could not make namespaces, as far as this machine shows it, and what would allow them. */
+/** Why bwrap could not create namespaces, as far as this machine shows, and what would allow them. */
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -7,7 +7,7 @@ export interface NoNamespaces {
   readonly fix: string;
 }
 
-/** Leaves the namespaces of bwrap unconfined, and every other program as it is. */
+/** Leaves bwrap's namespaces unconfined, and all other programs unchanged. */
 const appArmorProfile = [
   'abi <abi/4.0>,',
   'include <tunables/global>',
@@ -20,7 +20,7 @@ const containerFix =
   'Start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined ' +
   '(Podman: --security-opt seccomp=unconfined --security-opt unmask=ALL), or run Geode outside of it.';
 
-/** `root` is where the machine's own files are looked for. */
+/** `root` is the folder in which the machine's files are read. */
 export async function whyNoNamespaces(
   refusal: string,
   { uid, root = '/' }: { readonly uid: number; readonly root?: string },

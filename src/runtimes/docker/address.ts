@@ -6,10 +6,10 @@ import type { RuntimeOptions } from '../options.ts';
 import type { DockerOptions } from './options.ts';
 import { sshAgent } from './ssh.ts';
 
-/** Settings besides the address that are needed to connect to an engine. */
+/** Settings to connect to an engine, besides the address. */
 export type Reach = Pick<DockerOptions, 'tls' | 'sshConfig'> & Pick<RuntimeOptions, 'runDir'>;
 
-/** How the engine's client reaches `docker.host`. */
+/** How the engine's client connects to `docker.host`. */
 export function addressOf(
   host: string,
   { tls, sshConfig, runDir }: Reach,
@@ -22,7 +22,7 @@ export function addressOf(
     const agent = sshAgent({ url, configFile: sshConfig, runDir });
     return { protocol: 'http', host: 'docker', port: 80, agent };
   }
-  // An address of IPv6 stands in brackets in a URL only.
+  // Only URLs write an IPv6 address in brackets.
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (tls === undefined && url.protocol !== 'https:')
     return { protocol: 'http', host: hostname, port: url.port || 2375 };

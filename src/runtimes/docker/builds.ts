@@ -1,4 +1,4 @@
-/** Building images through the engine's own API: the builder that Docker and Podman both answer with. */
+/** Builds images through the engine's own API, with the builder that Docker and Podman share. */
 import { Readable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import type Docker from 'dockerode';
@@ -11,7 +11,7 @@ import { engineCall, statusOf } from './engine.ts';
 import { linesOf } from './json-lines.ts';
 
 const longestLine = 2_000;
-/** Lines of output that a failure shows. */
+/** Lines of output shown with a failure. */
 const tailLines = 20;
 
 export function dockerBuilds(engine: () => Promise<Docker>): ImageBuilds {
@@ -23,7 +23,7 @@ export function dockerBuilds(engine: () => Promise<Docker>): ImageBuilds {
       using _watching = onAbort(signal, () => stop.abort());
       try {
         const client = await engine();
-        // The engine ends the step that runs, and removes its container, when the connection goes.
+        // When the connection closes, the engine ends the current step and removes its container.
         const stream = await client.buildImage(tarOf(context), {
           ...optionsOf(name, context),
           abortSignal: stop.signal,
@@ -74,14 +74,14 @@ function tarOf({ files }: BuildContext): NodeJS.ReadableStream {
 const lineSchema = z.looseObject({ stream: z.string().optional(), error: z.string().optional() });
 const stepPattern = /^step (\d+)\/(\d+) ?: ?(.*)$/i;
 
-/** The engine answers 200 before it knows better: a failure comes as a line among the others. */
+/** The engine answers 200 first; a failure follows as a line among the others. */
 async function* progressOf(name: string, stream: AsyncIterable<unknown>): AsyncGenerator<BuildProgress> {
   const tail: string[] = [];
   let rest = '';
   for await (const message of linesOf(stream)) {
     const { stream: text = '', error } = lineSchema.parse(JSON.parse(message));
     if (error !== undefined) throw failure(name, error, [...tail, rest]);
-    // A program that writes to a terminal comes in pieces of a few characters.
+    // A program that writes to a terminal sends pieces of a few characters.
     const lines = (rest + stripVTControlCharacters(text)).split(/\r?\n|\r/);
     rest = (lines.pop() ?? '').slice(0, longestLine);
     for (const line of lines) {

@@ -5,11 +5,11 @@ import { type CheckedSpec, firstLeaseMs, workdir } from '../spec.ts';
 import { fresh, volumesOf } from './volumes.ts';
 
 const stopSeconds = 2;
-/** Counted over all sandboxes of the same user on a host, so it only stops the absurd; `pids` is the real limit. */
+/** Counted over all sandboxes of the same user on a host, so it only stops extreme cases; `pids` is the real limit. */
 const mostProcessesOfUser = 32_768;
 const tmpOptions = 'rw,exec,nosuid,nodev,mode=1777';
 const largestTmpBytes = 256 * 1024 ** 2;
-/** With root access: what root needs to be of use inside, and nothing that reaches outside. */
+/** Capabilities for root access: what root needs inside, and nothing that affects the outside. */
 const rootCapabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'KILL', 'SETGID', 'SETUID'];
 
 export interface ContainerPlan {
@@ -18,27 +18,27 @@ export interface ContainerPlan {
   readonly user: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly ociRuntime: string | undefined;
-  /** The security option that names our profile. */
+  /** The security option with Geode's seccomp profile. */
   readonly seccomp: string | undefined;
   readonly mounts: readonly Required<Mount>[];
-  /** Host folders when the engine shares this kernel; volumes of the engine's own otherwise. */
+  /** Host folders if the engine shares this kernel; otherwise the engine's own volumes. */
   readonly shared:
     | {
         readonly guest: string;
         readonly link: string;
-        /** Undefined when it has a disk, which the engine mounts as a volume. */
+        /** Undefined with a disk, which the engine mounts as a volume. */
         readonly workspace: string | undefined;
         /** Folder with the sandbox's own `passwd` and `group`. */
         readonly etc: string | undefined;
       }
     | undefined;
-  /** Without shared folders: a volume holds the sandbox's /etc. */
+  /** Without shared folders, a volume holds the sandbox's /etc. */
   readonly hasEtcVolume: boolean;
-  /** No more than the engine's machine has; null: no limit. */
+  /** At most what the engine's machine has; null: no limit. */
   readonly cpus: number | null;
 }
 
-/** The container options for the engine. Every protection is on unless the spec says otherwise. */
+/** The engine's container options. Every protection is on unless the spec says otherwise. */
 export function containerOptions(plan: ContainerPlan, spec: CheckedSpec): ContainerCreateOptions {
   const { memoryBytes, pids, openFiles } = spec.limits;
   const { cpus } = plan;
@@ -107,7 +107,7 @@ function ownMounts({ name, shared, hasEtcVolume }: ContainerPlan): MountSettings
   ];
 }
 
-/** As a structure, never as `source:target`: a colon in a path stays a colon. */
+/** As a structure, never as `source:target`, so a colon in a path stays a colon. */
 function bind({ source, target, writable }: Required<Mount>): MountSettings {
   return { Type: 'bind', Source: source, Target: target, ReadOnly: !writable };
 }

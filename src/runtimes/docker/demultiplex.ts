@@ -4,8 +4,8 @@ const headerBytes = 8;
 const stdout = 1;
 
 /**
- * The engine's attach stream wraps output in frames (stream number, three zeros, length). Only stdout is
- * the bridge's; the bytes pass through as they arrive, whole frame or not, with back-pressure kept.
+ * The engine's attach stream wraps output in frames (stream number, three zeros, length). Only stdout belongs to the
+ * bridge. Bytes pass through as they arrive, complete frame or not, with backpressure.
  */
 export function demultiplexed(raw: Duplex): Duplex {
   let header = Buffer.alloc(0);
@@ -44,7 +44,7 @@ export function demultiplexed(raw: Duplex): Duplex {
     }
     if (!wantsMore) raw.pause();
   });
-  // The bridge has ended: there is nobody left to write to either.
+  // The bridge has ended, so nobody reads what is written either.
   raw.on('end', () => plain.push(null));
   plain.on('end', () => plain.destroy());
   raw.on('error', (error) => plain.destroy(error));

@@ -33,7 +33,7 @@ import { homeLabel, labelledRooms, removeLabelled, roomLabel } from './traces.ts
 import { fillVolumes, makeDiskVolume, putAccounts, removeVolumes, removeWorkspaceVolume } from './volumes.ts';
 
 const fallbackPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-/** Kernels of their own; everything else shares the host's. */
+/** Runtimes with their own kernels; all others share the host's. */
 const kernelRuntimes = /^(runsc|kata)/;
 
 /** A hardened container for each sandbox, on Docker or Podman, here or on another machine. */
@@ -58,17 +58,19 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
   const kind = rememberedKind(engine);
   const engineCpus = rememberedCpus(engine);
   const grade: Grade = kernelRuntimes.test(docker.ociRuntime ?? '') ? 'kernel' : 'container';
-  // Another machine, or another kernel on this one, reaches no socket of ours.
+  // Another machine, or another kernel on this one, cannot reach this host's sockets.
   const overSocket = docker.link === 'auto' ? local && grade !== 'kernel' : docker.link === 'socket';
   const userOf = (spec: Pick<CheckedSpec, 'rootAccess'>) => {
     if (spec.rootAccess) return { uid: 0, gid: 0 };
     return options.uid === 0 ? { uid: 1000, gid: 1000 } : { uid: options.uid, gid: options.gid };
   };
 
-  /** The engine mounts it when the container starts: it can be made before there is anything to mount. */
+  /**
+   * The engine mounts the workspace when the container starts, so the container can be created before the workspace.
+   */
   const hasDiskVolume = ({ limits }: CheckedSpec) => overSocket && limits.diskBytes != null;
 
-  /** The image's accounts with the sandbox's user; undefined where the image's own files stay. */
+  /** The image's accounts with the sandbox's user; undefined if the image's files stay. */
   const accountsOf = async (room: Room, spec: CheckedSpec, plan: Plan): Promise<Accounts | undefined> => {
     const { id } = await imageContent(spec.image ?? docker.defaultImage);
     const reader = { container: plan.handle, labels: labels(options, room, spec) };
@@ -77,11 +79,11 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     return found === undefined || isNamed ? undefined : withUser(found, plan.user);
   };
 
-  /** Mounts the account files. With root access nothing is mounted over them, because root changes them. */
+  /** Mounts the account files. With root access nothing is mounted over them, because root may change them. */
   const mountedAccounts = async (room: Room, spec: CheckedSpec, plan: Plan) =>
     spec.rootAccess ? undefined : accountsOf(room, spec, plan);
 
-  /** Into the run folder, which is made afresh for every start. */
+  /** Written to the run folder, which is recreated for every start. */
   const shareAccounts = async (room: Room, accounts: Accounts | undefined): Promise<string | undefined> =>
     overSocket && accounts !== undefined ? writeAccounts(room.runFolder, accounts) : undefined;
 
@@ -91,7 +93,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     return Math.min(cpus, await engineCpus());
   };
 
-  /** The container, with its volumes, not yet started. */
+  /** Creates the container and its volumes without starting it. */
   const make = async (room: Room, spec: CheckedSpec, plan: Plan): Promise<void> => {
     const { handle, user } = plan;
     const guest = await findGuest(options);
@@ -137,7 +139,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     });
   };
 
-  /** Starts what was made. Its root has a name by then, in the container's own layer where the image gives none. */
+  /** Starts the created container. If the image has no name for root, it is added to the container's layer first. */
   const start = async (room: Room, spec: CheckedSpec, plan: Plan): Promise<void> => {
     const made = await container(plan.handle);
     const accounts = spec.rootAccess ? await accountsOf(room, spec, plan) : undefined;
@@ -159,7 +161,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         const user = userOf(spec);
         return {
           handle: containerName(options, room.id),
-          // A bridge reaches the network around the host's policy: the walls are no longer a container's.
+          // A bridge network bypasses the host's policy: the isolation grade is no longer `container`.
           grade: spec.network === 'bridge' ? 'os' : grade,
           workdir,
           env: {
@@ -186,7 +188,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         return { handle: plan.handle };
       },
 
-      /** Programs installed outside the workspace stay too, until the engine or the guest is replaced. */
+      /** Programs installed outside the workspace also stay, until the engine or the guest is replaced. */
       async halt(room, handle, signal) {
         await stopContainer(await container(handle || containerName(options, room.id)), signal);
       },
@@ -200,7 +202,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         );
         if (started) return { handle: plan.handle };
         await removeContainer(kept, signal);
-        // The volume of a disk is no more than the way to its device, which may have moved.
+        // The volume of a disk only points to its device, which may have changed.
         if (hasDiskVolume(spec)) await removeWorkspaceVolume(await engine(), plan.handle, signal);
         await make(room, spec, plan);
         await start(room, spec, plan);
@@ -237,7 +239,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
       },
 
       async destroy(room, handle, signal) {
-        // Without a record nothing says what it is called: an older version had other names.
+        // Without a record the container's name is unknown: an older version used other names.
         if (handle === '') return removeLabelled(await engine(), homeOf(options), room.id, signal);
         const names = [handle, readerOf(handle)];
         await Promise.all(names.map(async (name) => removeContainer(await container(name), signal)));

@@ -24,7 +24,7 @@ export function dockerImages(engine: () => Promise<Docker>): Images {
       const stop = new AbortController();
       using _watching = onAbort(signal, () => stop.abort());
       try {
-        // The whole name in one: with the tag left out the engine would fetch every tag there is.
+        // The complete name in one parameter: without a tag the engine would pull every tag.
         const asked = { fromImage: name, abortSignal: stop.signal };
         yield* progressOf(await (await engine()).createImage(asked));
         if ((await find(name)) === undefined) throw new Error('the engine stopped before the image was here');
@@ -63,7 +63,7 @@ const lineSchema = z.looseObject({
   error: z.string().optional(),
 });
 
-/** The engine answers 200 before it knows better: a failure comes as a line among the others. */
+/** The engine answers 200 first; a failure follows as a line among the others. */
 async function* progressOf(stream: AsyncIterable<unknown>): AsyncGenerator<PullProgress> {
   const layers = new Map<string, { current: number; total: number }>();
   for await (const line of linesOf(stream)) {
@@ -82,7 +82,7 @@ async function* progressOf(stream: AsyncIterable<unknown>): AsyncGenerator<PullP
   }
 }
 
-/** "Not there" and "not now" call for different next steps; the engine tells them apart in prose only. */
+/** "Not there" and "not reachable" need different next steps; the engine tells them apart only in its message. */
 function refusal(name: string, cause: unknown): GeodeError {
   const message = (cause as { json?: { message?: unknown } }).json?.message;
   const words = (typeof message === 'string' ? message : reasonOf(cause))

@@ -8,7 +8,7 @@ export function isPodman(version: Docker.DockerVersion): boolean {
   return components.some(({ Name }) => Name?.startsWith('Podman'));
 }
 
-/** Asks once: an address leads to one kind of engine. */
+/** Asked once: the kind of engine at an address does not change. */
 export function rememberedKind(engine: () => Promise<Docker>): () => Promise<'docker' | 'podman'> {
   let asked: Promise<'docker' | 'podman'> | undefined;
   return () => {
@@ -22,7 +22,10 @@ export function rememberedKind(engine: () => Promise<Docker>): () => Promise<'do
   };
 }
 
-/** Asks once. An engine refuses more CPUs than its machine has, although the machine itself holds such a limit. */
+/**
+ * Asked once. An engine refuses more CPUs than its machine has, although the machine itself would accept such a
+ * limit.
+ */
 export function rememberedCpus(engine: () => Promise<Docker>): () => Promise<number> {
   let asked: Promise<number> | undefined;
   return () => {
@@ -37,7 +40,7 @@ export function rememberedCpus(engine: () => Promise<Docker>): () => Promise<num
   };
 }
 
-/** Podman writes a mount as options with commas between them: one in a path would be read as the next option. */
+/** Podman writes mount options separated by commas, so a comma in a path would start the next option. */
 export function refuseCommas(mounts: readonly Mount[]): void {
   const path = mounts.flatMap(({ source, target }) => [source, target]).find((name) => name.includes(','));
   if (path === undefined) return;

@@ -5,13 +5,13 @@ import { type ErrorCode, GeodeError, isGeodeError, reasonOf } from '../../base/e
 import { addressOf, type Reach } from './address.ts';
 import { demultiplexed } from './demultiplex.ts';
 
-/** The engine's client, loaded only when this runtime is used: it is the largest thing we depend on. */
+/** The engine's client, loaded only when this runtime is used, because it is the largest dependency. */
 export async function connectEngine(host: string, reach: Reach = { runDir: tmpdir() }): Promise<Docker> {
   const { default: Client } = await import('dockerode');
   return new Client(addressOf(host, reach));
 }
 
-/** Runs one call to the engine; its refusals become ours, in its own words. */
+/** Runs one call to the engine; its errors become GeodeErrors with its own message. */
 export async function engineCall<T>(
   what: string,
   call: Promise<T>,
@@ -50,9 +50,8 @@ export async function removeContainer(container: Docker.Container, signal?: Abor
 }
 
 /**
- * Idempotent: what counts is how it is afterwards. One that has ended cannot be paused, and needs no resuming. The
- * engine pauses the container even if the caller has left: wait for its answer, so that a resume that
- * follows comes after.
+ * Idempotent: only the final state counts. A container that has ended cannot be paused and needs no resume. The
+ * engine pauses the container even if the caller has left, so wait for its answer: a later resume must come after.
  */
 export async function pauseContainer(
   container: Docker.Container,
@@ -82,7 +81,7 @@ export async function stopContainer(container: Docker.Container, signal: AbortSi
   await engineCall('stop the container', stopping);
 }
 
-/** `guest bridge` inside the container, as one stream of bytes: what it says on stderr is dropped. */
+/** `guest bridge` inside the container as one stream of bytes; its stderr is dropped. */
 export async function bridgeInto(container: Docker.Container, signal: AbortSignal): Promise<Duplex> {
   const exec = await container.exec({
     Cmd: ['/.geode/guest', 'bridge', '--peer', '1', '/.geode/link/s'],

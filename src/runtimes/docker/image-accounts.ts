@@ -1,4 +1,4 @@
-/** The accounts of an image: read through a container that never starts, and cached. */
+/** The accounts of an image, read through a container that never starts, and cached. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { extract } from 'tar-stream';
@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Accounts } from '../accounts.ts';
 import { engineCall, removeContainer, statusOf } from './engine.ts';
 
-/** The container that looks into the image. It carries the name of a sandbox, whose removal removes it too. */
+/** The container that reads the image. It has the name of a sandbox, so removing the sandbox removes it too. */
 export interface Reader {
   readonly container: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -19,12 +19,12 @@ export const largestAccountFile = 1024 ** 2;
 const mostRemembered = 100;
 const mostTries = 50;
 const retryMs = 100;
-/** A link that leads there would put our files over the sandbox's own places. */
+/** A link that points there would put Geode's files over the sandbox's own places. */
 const ownPlaces = /^\/(proc|sys|dev|tmp|workspace|\.geode|etc\/(hosts|hostname|resolv\.conf))(\/|$)/;
 
 /**
- * The accounts of an image by its id, which never means another content. Undefined for an image whose files
- * cannot be replaced: a folder, a device, a link into the sandbox's own places.
+ * The accounts of an image by its id, which always means the same content. Undefined for an image whose files cannot
+ * be replaced: a folder, a device, a link into the sandbox's own places.
  */
 export function rememberedAccounts(
   engine: () => Promise<Docker>,
@@ -65,7 +65,7 @@ async function lookInto(
   }
 }
 
-/** A host that was killed while it looked has left one with this name, or the engine is about to remove it. */
+/** A host killed during the read left one with this name, or the engine is about to remove it. */
 async function makeReader(
   engine: Docker,
   options: Docker.ContainerCreateOptions & { readonly name: string },
@@ -85,7 +85,7 @@ async function makeReader(
 async function textOf(reader: Docker.Container, path: string): Promise<string | undefined> {
   const named = await statOf(reader, path);
   const isLink = named !== undefined && kindOf(named) === 'link';
-  // The engine has followed the link to its end, inside of the image.
+  // The engine has followed the link to its end inside the image.
   const place = isLink ? named.linkTarget : path;
   if (ownPlaces.test(place)) return undefined;
   const found = isLink ? await statOf(reader, place) : named;
@@ -104,14 +104,14 @@ async function statOf(reader: Docker.Container, path: string): Promise<Stat | un
   });
   const answer = await engineCall(`look at ${path} of the image`, asked);
   if (answer === undefined) return undefined;
-  // The answer has no body, but until somebody reads it the connection stays open, and the program with it.
+  // The answer has no body, but the connection, and with it the program, stays open until the body is read.
   if ('resume' in answer && typeof answer.resume === 'function') answer.resume();
   const { headers } = z.object({ headers: z.record(z.string(), z.unknown()) }).parse(answer);
   const header = z.string().parse(headers['x-docker-container-path-stat']);
   return statSchema.parse(JSON.parse(Buffer.from(header, 'base64').toString()));
 }
 
-/** The engine writes the mode as Go does: what a file is stands in the bits above the permissions. */
+/** The engine writes the mode as Go does: bits above the permissions show the file type. */
 function kindOf({ mode }: Stat): 'file' | 'folder' | 'link' | 'other' {
   const has = (bit: number) => Math.floor(mode / 2 ** bit) % 2 === 1;
   if (has(31)) return 'folder';
@@ -119,7 +119,7 @@ function kindOf({ mode }: Stat): 'file' | 'folder' | 'link' | 'other' {
   return [26, 25, 24, 21, 19].some(has) ? 'other' : 'file';
 }
 
-/** The one file in the engine's archive of it. */
+/** The single file in the engine's archive. */
 async function readText(reader: Docker.Container, path: string): Promise<string> {
   const archive = await engineCall(`read ${path} of the image`, reader.getArchive({ path }));
   const files = extract();

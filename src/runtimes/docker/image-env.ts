@@ -1,9 +1,9 @@
-/** Environment variables that an image gives to its programs. */
+/** Environment variables of an image for its programs. */
 import type Docker from 'dockerode';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
 import { statusOf } from './engine.ts';
 
-/** A name that starts with "-" would be read as an option by some engine, some day. */
+/** A name that starts with "-" could be read as an option by some engine. */
 export function checkImage(image: string): string {
   if (/^[a-z0-9][\w./:@-]{0,254}$/i.test(image)) return image;
   throw new GeodeError('invalid_input', `${JSON.stringify(image)} is not the name of an image.`);
@@ -11,12 +11,12 @@ export function checkImage(image: string): string {
 
 export interface ImageContent {
   readonly id: string;
-  /** The environment that the image's makers gave its programs. */
+  /** The environment that the image defines for its programs. */
   readonly env: Readonly<Record<string, string>>;
 }
 const mostRemembered = 100;
 
-/** An image that is named by its content is looked at once: that cannot change. A name can mean another one soon. */
+/** An image named by its content is read once, because that cannot change. A name may soon mean another image. */
 export function rememberedContent(engine: () => Promise<Docker>): (image: string) => Promise<ImageContent> {
   const known = new Map<string, ImageContent>();
   return async (image) => {
@@ -29,7 +29,7 @@ export function rememberedContent(engine: () => Promise<Docker>): (image: string
   };
 }
 
-/** Also the proof that the image is there. */
+/** Also proves that the image exists. */
 async function contentOf(engine: Docker, image: string): Promise<ImageContent> {
   const facts = await engine
     .getImage(image)

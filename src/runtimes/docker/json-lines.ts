@@ -1,4 +1,4 @@
-/** The lines of a stream of the engine, each a JSON text. */
+/** The lines of an engine stream, each a JSON text. */
 export async function* linesOf(stream: AsyncIterable<unknown>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';

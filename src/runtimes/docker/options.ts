@@ -2,7 +2,7 @@
 export interface DockerOptions {
   /** `unix:///…`, `tcp://host:port` or `ssh://user@host`: Docker or Podman. */
   readonly host: string;
-  /** Files in PEM; with them, `tcp://` is TLS. Without `ca` the system's authorities count. */
+  /** PEM files; with them `tcp://` uses TLS. Without `ca` the system's authorities are trusted. */
   readonly tls?:
     | {
         readonly ca?: string | undefined;
@@ -10,11 +10,11 @@ export interface DockerOptions {
         readonly key?: string | undefined;
       }
     | undefined;
-  /** A configuration file for ssh, instead of the user's own. */
+  /** A configuration file for ssh, in place of the user's own. */
   readonly sshConfig?: string | undefined;
   readonly defaultImage: string;
-  /** runc, crun, runsc (gVisor), kata-…: as the engine knows it. Left out: the engine's default. */
+  /** runc, crun, runsc (gVisor), kata-…: the engine's name for it. Default: the engine's default. */
   readonly ociRuntime?: string | undefined;
-  /** How the link is made; `auto` takes the socket where host and containers share a kernel. */
+  /** How the link is made; `auto` uses the socket if host and containers share a kernel. */
   readonly link: 'auto' | 'socket' | 'stdio';
 }

@@ -52,7 +52,7 @@ export async function probe(
   };
 }
 
-/** A connection that was kept may be to an engine that has gone since: only a new one tells how things are now. */
+/** A kept connection may lead to an engine that has gone since; only a new one shows the current state. */
 async function versionOf(
   engine: Docker,
 ): Promise<{ readonly version: Docker.DockerVersion } | { readonly error: NodeJS.ErrnoException }> {
@@ -67,13 +67,13 @@ async function versionOf(
     .catch((error: NodeJS.ErrnoException) => ({ error }));
 }
 
-/** An engine in a user namespace, or one that makes them, knows only the users that it maps. */
+/** An engine in a user namespace, or one that creates them, only knows the users that it maps. */
 export async function mapsUsersOf(engine: Docker): Promise<boolean> {
   const { SecurityOptions } = await engineCall('say how it is set up', engine.info());
   return (SecurityOptions ?? []).some((option: string) => /name=(rootless|userns)/.test(option));
 }
 
-/** An engine in a user namespace mounts no file system of ours. */
+/** An engine in a user namespace cannot mount Geode's file systems. */
 function isRootless({ SecurityOptions }: { SecurityOptions?: readonly string[] | null }): boolean {
   return (SecurityOptions ?? []).some((option) => option.includes('rootless'));
 }

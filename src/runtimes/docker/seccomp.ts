@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { seccompProfile } from '../seccomp/profile.ts';
 
 /**
- * The security option that brings an engine our profile: Docker takes its text, Podman the name of a file on its
- * own machine. Undefined for a Podman elsewhere, which keeps to its own profile.
+ * The security option with Geode's profile: Docker takes its text, Podman a file name on its own machine. Undefined
+ * for a remote Podman, which uses its own profile.
  */
 export async function seccompOption(
   kind: 'docker' | 'podman',

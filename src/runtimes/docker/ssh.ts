@@ -10,25 +10,25 @@ import { GeodeError } from '../../base/errors.ts';
 export interface SshTarget {
   /** `ssh://[user@]host[:port][/path of the engine's socket there]` */
   readonly url: URL;
-  /** A configuration for ssh instead of the user's own. */
+  /** A configuration for ssh, in place of the user's own. */
   readonly configFile?: string | undefined;
-  /** Where the socket of the shared connection is. */
+  /** Folder of the shared connection's socket. */
   readonly runDir: string;
 }
 
 const connectSeconds = 10;
-/** The shared connection stays for that long after the last request. */
+/** How long the shared connection stays after the last request. */
 const keepSeconds = 30;
-/** Connections that wait for the next request: each is a program here and one there. */
+/** Idle connections to keep for the next request. Each is a process here and one there. */
 const mostIdle = 2;
 const mostWords = 4096;
 /** A shared connection in the background may keep the program's stderr open. */
 const lastWordsMs = 500;
 
 /**
- * Carries HTTP to an engine on another machine: each connection is the system's `ssh` running
- * `docker system dial-stdio` there, and all of them share one connection of ssh. Keys, agents, jump hosts and
- * known_hosts are the user's own; a host key that is not known is refused, and nothing ever asks for a password.
+ * Carries HTTP to an engine on another machine. Each connection is the system's `ssh` running `docker system
+ * dial-stdio` there; all share one ssh connection. Keys, agents, jump hosts and known_hosts are the user's own. An
+ * unknown host key is refused, and ssh never asks for a password.
  */
 export function sshAgent(target: SshTarget): Agent {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: mostIdle });
@@ -38,7 +38,7 @@ export function sshAgent(target: SshTarget): Agent {
 
 function argumentsFor({ url, configFile, runDir }: SshTarget): readonly string[] {
   mkdirSync(runDir, { recursive: true, mode: 0o700 });
-  // Short, since paths of sockets are.
+  // Short, because socket paths are limited.
   const name = createHash('sha256').update(`${url.href}\n${configFile}`).digest('hex').slice(0, 8);
   const settings = {
     BatchMode: 'yes',
@@ -67,12 +67,12 @@ function argumentsFor({ url, configFile, runDir }: SshTarget): readonly string[]
   ];
 }
 
-/** For the shell on the other machine. */
+/** Quoted for the shell on the other machine. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** One connection to the engine, with what Node's HTTP client expects of a socket. */
+/** One connection to the engine, with the methods that Node's HTTP client expects of a socket. */
 class SshConnection extends Duplex {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   #hasAnswered = false;
@@ -101,7 +101,7 @@ class SshConnection extends Duplex {
       else if (!this.#hasAnswered) this.destroy(explained(this.#words, target.url));
       else this.#endOfAnswer();
     };
-    // The HTTP client has no use for it now, and says so by this event.
+    // The HTTP client emits this event when it no longer needs the connection.
     this.on('free', () => {
       this.#isIdle = true;
     });
@@ -130,7 +130,7 @@ class SshConnection extends Duplex {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     const { stdin, stdout, stderr } = this.#child;
     this.#child.kill();
-    // The shared connection in the background may hold their other ends.
+    // The shared connection in the background may keep the other ends open.
     for (const stream of [stdin, stdout, stderr]) stream.destroy();
     done(error);
   }
@@ -147,14 +147,14 @@ class SshConnection extends Duplex {
     return this;
   }
 
-  /** It is used again. */
+  /** The connection is used again. */
   ref(): this {
     this.#isIdle = false;
     for (const part of this.#parts()) part.ref();
     return this;
   }
 
-  /** An idle connection keeps no program from ending. */
+  /** An idle connection does not keep the process alive. */
   unref(): this {
     for (const part of this.#parts()) part.unref();
     return this;
@@ -171,7 +171,7 @@ function notStarted(cause: NodeJS.ErrnoException): GeodeError {
   return unavailable(reason, 'Install the OpenSSH client, or set docker.host to another address.', cause);
 }
 
-/** Turns ssh's stderr into a reason and the next step. */
+/** Turns ssh's stderr into a reason and a next step. */
 function explained(words: string, url: URL): GeodeError {
   const name = `${url.username === '' ? '' : `${url.username}@`}${url.hostname}`;
   const port = url.port === '' ? '' : `-p ${url.port} `;

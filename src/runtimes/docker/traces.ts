@@ -6,14 +6,14 @@ export const roomLabel = 'dev.geode.sandbox';
 /** The installation that it belongs to. */
 export const homeLabel = 'dev.geode.home';
 
-/** The ids of this installation's rooms that a container or a volume on the engine is left of. */
+/** The ids of this installation's rooms that have a container or volume left on the engine. */
 export async function labelledRooms(engine: Docker, home: string): Promise<readonly string[]> {
   const { containers, volumes } = await labelled(engine, [`${homeLabel}=${home}`]);
   const labels = [...containers, ...volumes].map(({ Labels }) => Labels?.[roomLabel]);
   return [...new Set(labels.filter((id) => id !== undefined))];
 }
 
-/** Removes what is left of a room of this installation, whatever it is called. */
+/** Removes everything left of a room of this installation, under any name. */
 export async function removeLabelled(
   engine: Docker,
   home: string,

@@ -8,16 +8,18 @@ import { type Disk, mountOptions } from '../disk.ts';
 import { workdir } from '../spec.ts';
 import { engineCall, removeContainer, statusOf } from './engine.ts';
 
-/** Where nothing is shared with the engine's machine, a sandbox's folders are volumes of the engine. */
+/** Volumes of the engine hold a sandbox's folders if no folder is shared with the engine's machine. */
 export interface Volumes {
-  /** The guest and the folder of its socket. */
+  /** Holds the guest and the folder of its socket. */
   readonly machinery: string;
   readonly workspace: string;
-  /** The image's /etc with the sandbox's user in it. */
+  /** Holds the image's /etc with the sandbox's user. */
   readonly etc: string;
 }
 
-/** As we fill it: the engine would copy the image's folder of that name, owner included, into an empty one. */
+/**
+ * Without the engine's copy: it would fill an empty volume with the image's folder of that name, including its owner.
+ */
 export const fresh = { NoCopy: true, Labels: {}, DriverConfig: { Name: '', Options: {} } };
 
 export function volumesOf(container: string): Volumes {
@@ -29,8 +31,8 @@ export function volumesOf(container: string): Volumes {
 }
 
 /**
- * Makes and fills the volumes through a container that never starts: the sandbox's own has a read-only
- * root, and the engine would not change the owner of a folder through it.
+ * Creates and fills the volumes through a container that never starts: the sandbox's own has a read-only root, and
+ * the engine would not change the owner of a folder through it.
  */
 export async function fillVolumes(
   engine: Docker,
@@ -46,7 +48,7 @@ export async function fillVolumes(
     readonly image: string;
     readonly guest: string;
     readonly user: SandboxUser;
-    /** Undefined when /etc stays the image's. */
+    /** Undefined if the image's /etc stays. */
     readonly accounts: Accounts | undefined;
     readonly labels: Readonly<Record<string, string>>;
   },
@@ -85,7 +87,7 @@ export async function fillVolumes(
   }
 }
 
-/** The engine copies what the image has there into the empty volume. */
+/** The engine copies the image's files there into the empty volume. */
 function copied(volume: string, target: string): MountSettings {
   const options = { ...fresh, NoCopy: false };
   return { Type: 'volume', Source: volume, Target: target, VolumeOptions: options };
@@ -104,8 +106,8 @@ export async function putAccounts(container: Docker.Container, accounts: Account
 const fillerOf = (container: string) => `${container}-filler`;
 
 /**
- * The workspace's disk as a volume: the engine mounts the device itself, so that it need not see what this
- * process mounts. Both see the same file system, since the kernel opens a device once.
+ * The workspace's disk as a volume. The engine mounts the device itself, so it need not see this process's mounts.
+ * Both see the same file system, because the kernel opens a device once.
  */
 export async function makeDiskVolume(
   engine: Docker,
@@ -138,7 +140,7 @@ export async function removeVolumes(engine: Docker, container: string, signal: A
 export async function removeVolume(engine: Docker, name: string, signal: AbortSignal): Promise<void> {
   const removing = engine.getVolume(name).remove({ abortSignal: signal });
   await removing.catch((error) => {
-    // 409: its container is being removed by somebody else, who will come to the volume too.
+    // 409: another process is removing its container and will remove the volume too.
     if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
   });
 }

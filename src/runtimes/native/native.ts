@@ -66,7 +66,7 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
       dialer: (room) => socketDialer(room.socket),
       vital: (room, handle) => vitalOf(handle, room.words),
       async destroy(room, handle) {
-        // Only a guest that was asked to has ended its children; nothing else holds them together.
+        // Only a guest that was asked has ended its children; nothing else ties them together.
         if (!(await endProcess(handle))) await endLeftProcesses(room);
       },
     },

@@ -10,7 +10,7 @@ const sharedMemoryBytes = 64 * 1024 ** 2;
 const mostProcessesOfUser = 32_768;
 const periodUs = 100_000;
 
-/** Parts of /proc and /sys that tell about the machine, or change it. Docker hides the same. */
+/** Parts of /proc and /sys that reveal or change the machine. Docker hides the same. */
 const maskedPaths = [
   '/proc/asound',
   '/proc/acpi',
@@ -45,7 +45,7 @@ export interface BundlePlan {
   readonly isGvisor: boolean;
 }
 
-/** Writes the `config.json` of a bundle. Every line of defence is on. */
+/** Writes the `config.json` of a bundle, with every protection on. */
 export async function writeBundle(folder: string, plan: BundlePlan, spec: CheckedSpec): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(join(folder, 'config.json'), JSON.stringify(configOf(plan, spec)), { mode: 0o600 });
@@ -81,7 +81,7 @@ function configOf(plan: BundlePlan, { limits }: CheckedSpec) {
       ...(isGvisor ? {} : { seccomp: seccompRules(plan.arch) }),
       ...(plan.cgroupsPath === undefined ? {} : { cgroupsPath: plan.cgroupsPath }),
       resources: {
-        // Nothing in a sandbox may make a device; those of /dev are mounted.
+        // Nothing in a sandbox may create a device; those of /dev are mounted.
         devices: [{ allow: false, access: 'rwm' }],
         ...(plan.cgroupsPath === undefined ? {} : resourcesOf(limits)),
       },

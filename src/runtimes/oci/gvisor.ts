@@ -3,10 +3,10 @@ import { promisify } from 'node:util';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import type { Frost } from '../freezer.ts';
 
-/** A sandbox with a kernel of its own, as `runsc` knows it. */
+/** A sandbox with its own kernel, through `runsc`. */
 export interface GvisorSandbox {
   readonly program: string;
-  /** The option that names the folder of its state. */
+  /** The option for its state folder. */
   readonly root: readonly string[];
   readonly id: string;
   readonly path: string;

@@ -35,7 +35,7 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
     found = undefined;
     throw new Error('no OCI runtime program is installed');
   };
-  // Asked once: looking may move this host into a group of its own.
+  // Checked once, because the check may move this host into a control group of its own.
   let home: Promise<CgroupHome | undefined> | undefined;
   const cgroups = () => {
     home ??= findCgroups();
@@ -43,7 +43,7 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
   };
   const cgroup = async (room: Room) => cgroupOf(await cgroups(), options, room);
   const rootOf = (room: Room) => ['--root', join(room.runFolder, 'oci')];
-  /** Undefined where the sandbox has the machine's kernel. */
+  /** Undefined if the sandbox uses the machine's kernel. */
   const gvisor = async (room: Room, signal: AbortSignal): Promise<GvisorSandbox | undefined> => {
     const { program: name, isGvisor } = await program(signal);
     return isGvisor ? { program: name, root: rootOf(room), id: room.id, path: options.path } : undefined;
@@ -52,7 +52,7 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
   const runtime = runtimeOf(
     {
       name: 'oci',
-      // gVisor has device numbers of its own, which say nothing of the machine's.
+      // gVisor's device numbers say nothing about the machine's.
       bindsWorkspace: true,
       probe: async (signal) => {
         found = undefined;
@@ -129,7 +129,7 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
           wordsFile: room.words,
           joinCgroups: made?.folders ?? [],
           pidFile,
-          // gVisor mounts its network namespace: that must not stay on the machine.
+          // gVisor mounts its network namespace; the mount must not stay on the machine.
           prepare: overlay ?? (isGvisor ? { script: '', words: [] } : undefined),
           signal,
         });
@@ -156,7 +156,7 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
         const group = await cgroup(room);
         const kernel = await gvisor(room, signal).catch(() => undefined);
         const frost = kernel === undefined ? await frostOf(group) : gvisorFrost(kernel);
-        // A signal would wait for the thaw.
+        // Frozen processes get a signal only after the thaw.
         await frost?.resume(signal).catch(() => {});
         const here = await program(signal).catch(() => undefined);
         if (here !== undefined) {
@@ -183,8 +183,8 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
 }
 
 /**
- * An image has no places for the caller's mounts, and its root is shared: an overlay adds them. It is mounted in a
- * namespace of its own, so it goes with the container.
+ * An image has no mount points for the caller's mounts, and its root is shared: an overlay adds them. It is mounted
+ * in a separate namespace, so it disappears with the container.
  */
 async function placesFor(
   mounts: readonly { readonly source: string; readonly target: string }[],
@@ -209,7 +209,7 @@ async function placesFor(
   };
 }
 
-/** The path of a group below each hierarchy, as `/proc/self/cgroup` has it. */
+/** The path of a group below each hierarchy, as in `/proc/self/cgroup`. */
 function pathBelowHierarchy(folder: string | undefined): string | undefined {
   return folder?.replace(/^\/sys\/fs\/cgroup(?:\/memory(?=\/))?/, '');
 }
@@ -248,7 +248,7 @@ async function probe(
       limits: {
         memory: memory !== undefined,
         cpus: cpu !== undefined,
-        // gVisor's own threads would count.
+        // gVisor's own threads would be counted.
         pids: pids !== undefined && !found.isGvisor,
         disk: (await whyNoDisks(options)) === undefined,
       },

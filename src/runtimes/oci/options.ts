@@ -1,7 +1,7 @@
 import type { ImageStore } from '../../seams/image-store.ts';
 
 export interface OciOptions {
-  /** `auto` takes the first of `runsc`, `runc` and `crun` that is installed; or a program by name or path. */
+  /** `auto` uses the first installed of `runsc`, `runc` and `crun`; or a program by name or path. */
   readonly program: string;
   readonly defaultImage: string;
   readonly store: ImageStore;

@@ -8,16 +8,16 @@ import { startTime } from '../host-process.ts';
 
 const known = ['runsc', 'runc', 'crun'];
 
-/** A program that runs containers from a bundle, as the OCI runtime specification describes. */
+/** A program that runs containers from a bundle, by the OCI runtime specification. */
 export interface OciProgram {
   readonly program: string;
-  /** gVisor has a kernel of its own. */
+  /** Whether it has its own kernel, like gVisor. */
   readonly isGvisor: boolean;
-  /** For people: "runc 1.1.5". */
+  /** For display: "runc 1.1.5". */
   readonly version: string;
 }
 
-/** The program to use, or `undefined` when it is not installed. */
+/** The program to use; `undefined` if it is not installed. */
 export async function findProgram(
   wanted: string,
   path: string,

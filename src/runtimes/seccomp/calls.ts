@@ -1,8 +1,7 @@
 /**
- * Which calls to the kernel the programs of a sandbox may make: one list, from which the profile for engines and
- * the filter for bubblewrap are made. A call that is not named here is refused. No call stands here that Docker's
- * own default profile keeps from a container without capabilities, but for Landlock, with which a program can
- * only take rights away from itself.
+ * System calls that programs of a sandbox may make. The profile for engines and the filter for bubblewrap are both
+ * made from this list. Every other call is refused. The list contains no call that Docker's default profile refuses
+ * to a container without capabilities, except Landlock, with which a program can only give up its own rights.
  */
 import { words } from './numbers.ts';
 
@@ -16,7 +15,7 @@ export const allowedCalls: readonly string[] = [
     openat openat2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv
     removexattr rename renameat renameat2 rmdir sendfile setxattr splice stat statfs statx symlink symlinkat sync
     sync_file_range syncfs tee truncate umask unlink unlinkat utime utimensat utimes vmsplice write writev`),
-  // Waiting for them, and being told of changes.
+  // Waiting for files, and change notifications.
   ...words(`
     epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 inotify_add_watch
     inotify_init inotify_init1 inotify_rm_watch io_cancel io_destroy io_getevents io_pgetevents io_setup io_submit
@@ -35,21 +34,21 @@ export const allowedCalls: readonly string[] = [
     sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam sched_setscheduler
     sched_yield set_robust_list set_tid_address setpgid setpriority setrlimit setsid sigaltstack tgkill tkill vfork
     wait4 waitid`),
-  // Users and groups: without a capability these only give rights away.
+  // Users and groups: without a capability these only give up rights.
   ...words(`
     getegid geteuid getgid getgroups getresgid getresuid getuid setfsgid setfsuid setgid setgroups setregid
     setresgid setresuid setreuid setuid`),
   // Sandboxes that a program makes for itself.
   ...words('landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp'),
-  // Sockets, once there is one.
+  // Calls on existing sockets.
   ...words(`
     accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg recvmsg sendmmsg
     sendmsg sendto setsockopt shutdown`),
-  // Talk between processes, in the sandbox's own IPC namespace.
+  // Communication between processes, in the sandbox's own IPC namespace.
   ...words(`
     mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink msgctl msgget msgrcv msgsnd semctl semget
     semop semtimedop shmat shmctl shmdt shmget`),
-  // Time, chance and the machine.
+  // Time, random numbers and facts about the machine.
   ...words(`
     adjtimex clock_adjtime clock_getres clock_gettime clock_nanosleep getitimer getrandom gettimeofday nanosleep
     setitimer sysinfo time timer_create timer_delete timer_getoverrun timer_gettime timer_settime timerfd_create
@@ -61,7 +60,10 @@ export type ArgumentRule =
   | { readonly call: string; readonly oneOf: readonly number[] }
   | { readonly call: string; readonly noneOfBits: number };
 
-/** AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. No network namespace covers AF_VSOCK; the others have no honest use here. */
+/**
+ * AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. AF_VSOCK is not limited by network namespaces; the others have no use
+ * here.
+ */
 const socketFamilies = [1, 2, 10, 16];
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const newNamespaces = 0x7e020000;
@@ -76,8 +78,8 @@ export const argumentRules: readonly ArgumentRule[] = [
 ];
 
 /**
- * Calls that a sandbox's kernel seems not to have (ENOSYS), so that libraries take an older one: `clone3`, whose
- * flags no filter can see, and those that are newer than the list.
+ * Calls that fail with ENOSYS, so that libraries fall back to an older call: `clone3`, whose flags a filter cannot
+ * see, and calls newer than this list.
  */
 export const hiddenCalls: readonly string[] = words(`
   clone3 memfd_secret process_mrelease futex_waitv cachestat fchmodat2 map_shadow_stack futex_wake futex_wait

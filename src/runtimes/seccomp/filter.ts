@@ -1,13 +1,12 @@
 /**
- * The list as a program for the kernel's filter, for bubblewrap, which has none of its own. Refused calls fail
- * with EPERM, hidden ones and those that the list's tables do not know with ENOSYS. Calls of another architecture,
- * whose numbers mean other things, end the process; x32 numbers are above all others, and unknown. In the kernel's
- * own form: eight bytes an instruction.
+ * The list as a seccomp program for bubblewrap, which has no filter of its own. Refused calls fail with EPERM; hidden
+ * and unknown calls with ENOSYS. Calls of another architecture, where the numbers mean other calls, kill the process;
+ * x32 numbers are above all others, so they are unknown. The format is the kernel's: eight bytes per instruction.
  */
 import { type ArgumentRule, allowedCalls, argumentRules, hiddenCalls } from './calls.ts';
 import { type Architecture, callNumbers } from './numbers.ts';
 
-/** Undefined for an architecture whose numbers are not in the tables. */
+/** Undefined for an architecture without a table of numbers. */
 export function seccompFilter(arch: string): Buffer | undefined {
   if (!isArchitecture(arch)) return undefined;
   return Buffer.concat([
@@ -37,7 +36,7 @@ function verdictsOf(arch: Architecture): readonly Verdict[] {
   return verdicts;
 }
 
-/** Neighbours with the same verdict are looked at together. */
+/** Neighbours with the same verdict share a test. */
 function stretchesOf(verdicts: readonly Verdict[]) {
   const stretches: { last: number; verdict: Verdict }[] = [];
   for (const [number, verdict] of verdicts.entries()) {
@@ -58,7 +57,7 @@ function bodyOf(verdict: Verdict): readonly Buffer[] {
   return [load(offsets.firstArgument), ...tests, ...refuseOrAllow];
 }
 
-/** In the kernel's description of a call; of an argument the lower half, which comes first here. */
+/** Offsets in the kernel's description of a call. The lower half of an argument comes first on these architectures. */
 const offsets = { number: 0, arch: 4, firstArgument: 16 };
 const auditNumbers: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 const answers = { allow: 0x7fff0000, kill: 0x80000000, EPERM: 0x00050001, ENOSYS: 0x00050026 };

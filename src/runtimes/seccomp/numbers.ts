@@ -1,10 +1,10 @@
-/** The kernel's numbers of its calls. Facts of its interface: they never change, and new calls come at the end. */
+/** The kernel's system call numbers. They never change; new calls are added at the end. */
 export type Architecture = 'x64' | 'arm64';
 
 /** From this number on all architectures agree. */
 const firstShared = 424;
 
-/** Each name stands at the place of its number; "-" is a number without a call. */
+/** The position of a name is its number; "-" is a number without a call. */
 const sharedNames = `
   pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount fsopen fsconfig
   fsmount fspick pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise epoll_pwait2

@@ -3,13 +3,13 @@ import { callNumbers } from './numbers.ts';
 
 const EPERM = 1;
 const ENOSYS = 38;
-/** The lower half of an argument: what the kernel reads of an `int`. */
+/** The lower half of an argument, which is what the kernel reads of an `int`. */
 const lowerHalf = 0xffffffff;
 
 /**
- * The list as a profile in the form that Docker and Podman share. Only the engine's own architecture is named, so
- * that 32-bit and x32 calls, of which `socketcall` hides the family of a socket in memory, end the process. What no
- * rule names gets ENOSYS where the engine can say so, and EPERM from older ones.
+ * The list as a profile in the format that Docker and Podman share. It names only the engine's own architecture, so
+ * 32-bit and x32 calls kill the process (`socketcall` hides the address family in memory). Other calls get ENOSYS if
+ * the engine supports that, and EPERM on older ones.
  */
 export function seccompProfile(): string {
   const archMap = Object.values(architectures).map((architecture) => ({
@@ -19,7 +19,7 @@ export function seccompProfile(): string {
   return JSON.stringify({ ...rules(), archMap });
 }
 
-/** The same in the form of an OCI bundle, for one architecture. Undefined for one that the tables do not know. */
+/** The same for an OCI bundle and one architecture. Undefined for an unknown architecture. */
 export function seccompRules(arch: string) {
   const architecture = architectures[arch];
   return architecture === undefined ? undefined : { ...rules(), architectures: [architecture] };
@@ -43,14 +43,14 @@ function rules() {
   };
 }
 
-/** The rest of the calls that the tables know. */
+/** All other calls in the table. */
 function refusedCalls(): readonly string[] {
   const known = new Set([...callNumbers('x64').keys(), ...callNumbers('arm64').keys()]);
   const others = [...allowedCalls, ...hiddenCalls, ...argumentRules.map(({ call }) => call)];
   return [...known].filter((name) => !others.includes(name));
 }
 
-/** Several rules for one call allow what any of them allows. */
+/** Several rules for one call allow everything that any of them allows. */
 function allowances(rule: ArgumentRule) {
   const [mask, values] =
     'noneOfBits' in rule ? ([rule.noneOfBits, [0]] as const) : ([lowerHalf, rule.oneOf] as const);

@@ -4,14 +4,14 @@ import { checkName } from './snapshot-names.ts';
 import { defaultSnapshotPolicy, frozenAnswer, restoredSchema, type SnapshotPolicy } from './snapshots-of.ts';
 
 export interface ForkOptions extends Freezing, Cancel {
-  /** The snapshot to start from; without one the source's workspace as it is now. */
+  /** The snapshot to start from; without one the source's current workspace. */
   readonly snapshot?: string | undefined;
 }
 
 /**
- * Fills the empty workspace of a sandbox that does not run yet with the files of another sandbox, which may be running.
- * Files of the source's user become files of the target's; nothing else is shared. On failure the target is
- * empty again. A target that is not empty is `file_exists`.
+ * Fills the empty workspace of a sandbox that is not running yet with the files of another sandbox, which may be
+ * running. Files of the source's user become files of the target's; nothing else is shared. A failure leaves the
+ * target empty. Throws `file_exists` if the target is not empty.
  */
 export async function forkWorkspace(
   source: WorkspacePlace,

@@ -4,9 +4,9 @@ import type { Freezing, Snapshots } from '../../seams/snapshots.ts';
 import { snapshotsOf } from './snapshots-of.ts';
 
 /**
- * Snapshots of a sandbox that may stop at any time: the workspace stays in place for as long as one
- * is at work on it, and the sandbox is held still for the moment that matters, where it can be. Of one that has
- * ended nothing is touched: its files may be in other hands by now.
+ * Snapshots of a sandbox that may stop at any time. The workspace stays mounted during a snapshot operation, and the
+ * sandbox is frozen for the critical moment if possible. After the sandbox ends nothing is changed: another host may
+ * use its files by now.
  */
 export function heldSnapshots(sandbox: Sandbox, hold: () => Promise<HeldWorkspace>): Snapshots {
   const { freezer } = sandbox;

@@ -6,15 +6,15 @@ import { type Cancel, cancelled, onAbort, throwIfCancelled } from '../../base/ca
 import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 
-/** The program tidies up when its input ends; one that does not is killed after this. */
+/** The program cleans up when its input ends; after this time it is killed. */
 const tidyUpMs = 4_000;
 
 export interface Job extends Cancel {
-  /** The workspace program (guest/cmd/workspace), which works on the host's side, never in a sandbox. */
+  /** The workspace program (guest/cmd/workspace), which runs on the host, never in a sandbox. */
   readonly program: string;
-  /** The request, sent on stdin; never on the command line, where other users could read it. */
+  /** The request, sent on stdin and never on the command line, where other users could read it. */
   readonly request: Readonly<Record<string, unknown>>;
-  /** For people: "Taking a snapshot". */
+  /** For display: "Taking a snapshot". */
   readonly what: string;
   readonly deadlineMs: number;
 }
@@ -25,8 +25,8 @@ const lastSchema = z.union([
 ]);
 
 /**
- * Runs one job of the program and hands out its answers, line by line. `go` lets it go on after an answer that
- * it waits behind. Whatever ends the loop ends the program: it is gone when the generator is.
+ * Runs one job of the program and yields its answers, line by line. `go` lets it continue after an answer at which it
+ * waits. Ending the loop ends the program; it has exited when the generator is done.
  */
 export async function* answersOf(job: Job): AsyncGenerator<{ readonly line: unknown; go(): void }> {
   const { program, what, signal, deadlineMs } = job;
@@ -49,7 +49,7 @@ export async function* answersOf(job: Job): AsyncGenerator<{ readonly line: unkn
     child.stdin.write(`${JSON.stringify(job.request)}\n`);
     for await (const text of createInterface({ input: child.stdout })) {
       const line = parsedJson(text);
-      // A line that is cut off is all that a killed program leaves.
+      // A killed program leaves an incomplete line.
       if (line === undefined) throw new GeodeError('internal', `${what} ended in the middle of an answer.`);
       const last = lastSchema.safeParse(line);
       if (!last.success) {

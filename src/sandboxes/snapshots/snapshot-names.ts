@@ -1,11 +1,11 @@
 import { GeodeError } from '../../base/errors.ts';
 
-/** Stands for the last undo point. */
+/** Means the last undo point. */
 export const undoName = 'undo';
 
 const pattern = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,63}$/;
 
-/** A name as it may be asked for, numbers included. */
+/** A name in a request, numbers included. */
 export function checkName(name: string): string {
   if (pattern.test(name)) return name;
   throw new GeodeError(
@@ -14,7 +14,7 @@ export function checkName(name: string): string {
   );
 }
 
-/** A name that somebody chose: not one that Geode gives. */
+/** A name that a user chose, not one that Geode assigns. */
 export function checkNewName(name: string): string {
   checkName(name);
   if (name !== undoName && !/^\d+$/.test(name)) return name;

@@ -15,9 +15,9 @@ import { checkName, checkNewName, undoName } from './snapshot-names.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 export interface SnapshotPolicy {
-  /** Snapshots that are kept; then the oldest without a name goes. */
+  /** Number of snapshots to keep; above it the oldest unnamed one is removed. */
   readonly most: number;
-  /** Undo points that are kept. */
+  /** Number of undo points to keep. */
   readonly mostUndo: number;
   /** Maximum bytes that one snapshot may add on disk; `null`: no limit. */
   readonly mostBytes: number | null;
@@ -33,7 +33,7 @@ export const defaultSnapshotPolicy: SnapshotPolicy = {
 
 const mostTextBytes = 1024 ** 2;
 
-/** The snapshots of a workspace on this host's disk. Holds nothing open; what it needs is in the folder. */
+/** The snapshots of a workspace on this host's disk. Keeps nothing open; all state is in the folder. */
 export function snapshotsOf(
   place: WorkspacePlace,
   policy: SnapshotPolicy = defaultSnapshotPolicy,
@@ -75,7 +75,7 @@ export function snapshotsOf(
       name,
       most: kind === 'kept' ? policy.most : policy.mostUndo,
       mostBytes: policy.mostBytes ?? 0,
-      // An undo point is for the next minutes, and must not wait for the disk.
+      // An undo point only matters for a few minutes, so it does not wait for the disk.
       sync: kind === 'kept',
     };
     return turns.in(() =>
@@ -148,7 +148,7 @@ export function snapshotsOf(
   };
 }
 
-/** The answer to a job that looks twice when it is given a way to freeze: the second time with everything still. */
+/** The answer to a job that scans twice if it can freeze: the second time with every process frozen. */
 export async function frozenAnswer<T>(job: Job, { freeze }: Freezing, schema: z.ZodType<T>): Promise<T> {
   let frozen: AsyncDisposable | undefined;
   const thaw = async () => {

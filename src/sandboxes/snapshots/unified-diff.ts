@@ -1,10 +1,10 @@
 import { createTwoFilesPatch } from 'diff';
 import { GeodeError } from '../../base/errors.ts';
 
-/** Comparing texts that have little in common takes long, and the result tells a person nothing. */
+/** Texts with little in common take long to compare, and the result would not help a person. */
 const patience = { context: 3, timeout: 2_000 };
 
-/** The change of a text for people; a missing side is an empty one. */
+/** The unified diff of two texts; a missing side is empty. */
 export function unifiedDiff(
   path: string,
   before: Uint8Array | undefined,
@@ -36,7 +36,7 @@ function textOf(path: string, bytes: Uint8Array | undefined): string {
   throw new GeodeError('not_a_file', `${path} is not text.`);
 }
 
-/** A name with a line break could pass for a line of the diff. */
+/** A name with a line break could look like a line of the diff. */
 function shown(path: string): string {
   return /[\p{Cc}"\\]/u.test(path) ? JSON.stringify(path) : path;
 }

@@ -2,32 +2,32 @@ import { readFileSync } from 'node:fs';
 import { GeodeError } from '../../base/errors.ts';
 import type { LanguageName } from '../../seams/run.ts';
 
-/** A run that loads a solution and puts it to its tests. */
+/** A run that loads a solution and runs its tests. */
 export interface Harness {
-  /** The language that runs the harness, which may be another than the solution's. */
+  /** The language of the harness, which may differ from the solution's. */
   readonly language: LanguageName;
   readonly code: string;
   readonly files: Readonly<Record<string, string>>;
   readonly stdin: string;
-  /** Environment of the run: for the tests themselves. */
+  /** Environment for the tests themselves. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** In every sandbox with walls. As `guest apart` it starts a program that cannot look into the processes beside it. */
+/** Exists in every sandbox with walls. As `guest apart` it starts a program that cannot look into other processes. */
 const guestInside = '/.geode/guest';
 
 interface Tested {
   readonly solution: string;
   readonly tests: string;
   readonly secret: string;
-  /** Environment with which the solution finds its packages. */
+  /** Environment that shows the solution where its packages are. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 /**
- * Builds the run. The tests and a secret come through stdin, into a process that the solution is not in: it runs in one
- * of its own, which is asked to do what the tests call and finds neither them nor what they expect. The secret is printed
- * after the last test, so a solution that exits early, prints "ok", or changes files cannot pass.
+ * Builds the run. The tests and a secret are sent over stdin to a process without the solution. The solution runs in
+ * a separate process that executes the calls of the tests and contains neither the tests nor the expected values. The
+ * secret is printed after the last test, so a solution that exits early, prints "ok" or changes files cannot pass.
  */
 export function harnessFor(language: LanguageName, tested: Tested): Harness {
   const build = harnesses[language];
@@ -75,7 +75,7 @@ function program(name: string): string {
 
 export const testableLanguages: readonly string[] = Object.keys(harnesses);
 
-/** Tests import the solution's file, or see the names that it declares, exported or not. */
+/** Tests import the solution's file, or use the names that it declares, exported or not. */
 function scriptHarness(file: string, { solution, tests, secret, env }: Tested): Harness {
   return {
     language: 'javascript',
@@ -86,7 +86,7 @@ function scriptHarness(file: string, { solution, tests, secret, env }: Tested): 
   };
 }
 
-/** A name that is not there after all is undefined. */
+/** A name that does not exist is undefined. */
 function namesOf(solution: string): string {
   const declarations =
     /^(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:function\*?|class|const|let|var)\s+([A-Za-z_$][\w$]*)/gm;
@@ -98,8 +98,8 @@ function namesOf(solution: string): string {
 }
 
 /**
- * The tests are a shell script that calls ./solution.sh, each time as a process of its own. Its interpreter is started
- * by the guest: it cannot read the tests in the memory of this process.
+ * The tests are a shell script that calls ./solution.sh, each time as a new process. The guest starts its
+ * interpreter, which cannot read the tests in the memory of this process.
  */
 const shellHarness = `
 IFS= read -r secret

@@ -13,14 +13,14 @@ import { agentVersion } from './version.ts';
 
 export interface AgentStdinOptions {
   readonly stdin: Readable;
-  /** Writes to a descriptor; stdout is 1. */
+  /** Writes to a file descriptor; stdout is 1. */
   readonly write?: (descriptor: number, text: string) => void;
   readonly log: (line: string) => void;
   readonly folder: string;
   readonly variable: (name: string) => string | undefined;
-  /** The response goes there, without markers; null: between markers on stdout. */
+  /** Descriptor for the response without markers; null: between markers on stdout. */
   readonly responseFd: number | null;
-  /** Print each step on stdout, one line each; the response is the last line. */
+  /** Print each step on stdout, one line per step; the response is the last line. */
   readonly events: boolean;
   readonly signal: AbortSignal;
 }
@@ -28,7 +28,7 @@ export interface AgentStdinOptions {
 const startMark = '<<<AGENT_RESPONSE_START>>>';
 const endMark = '<<<AGENT_RESPONSE_END>>>';
 
-/** Reads one request, writes one response. True when the response is a success. */
+/** Reads one request and writes one response. Returns true if the response is a success. */
 export async function agentStdin(options: AgentStdinOptions): Promise<boolean> {
   const lines = new RequestLines(options.stdin, mostBytes);
   const output = new Output(options);
@@ -78,9 +78,9 @@ function failure(request_id: string | null, error: unknown): AgentResponse {
   return { status: 'error', request_id, version: agentVersion, error: { code, message } };
 }
 
-/** The one way out. Nothing else of this program writes to stdout or to the descriptor of the response. */
+/** The only output. Nothing else in this program writes to stdout or to the response descriptor. */
 class Output {
-  /** Known when the request is read. */
+  /** Known after the request was read. */
   secret: string | undefined;
   readonly #options: AgentStdinOptions;
   readonly #write: NonNullable<AgentStdinOptions['write']>;
@@ -92,7 +92,7 @@ class Output {
   }
 
   send(line: AgentLine): void {
-    // The break before it ends what a tool may have written without one.
+    // The leading line break ends a line that a tool may have left open.
     if (this.#options.events) this.#write(1, `\n${this.#signed(plain(line))}\n`);
   }
 
@@ -112,7 +112,7 @@ class Output {
   }
 }
 
-/** No text in it can look like a marker. */
+/** Escaped, so that no text in it can look like a marker. */
 function plain(value: object): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c');
 }
@@ -124,14 +124,14 @@ function bounded(response: AgentResponse): AgentResponse {
   return failure(response.request_id, new GeodeError('too_large', message));
 }
 
-/** Before this returns all of it is written: the program may end right after. */
+/** Writes everything before it returns, because the program may exit right after. */
 function writeAll(descriptor: number, text: string): void {
   let bytes = Buffer.from(text);
   while (bytes.length > 0) {
     try {
       bytes = bytes.subarray(writeSync(descriptor, bytes));
     } catch (error) {
-      // A pipe that is full for the moment.
+      // The pipe is full; try again.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }

@@ -11,17 +11,17 @@ import type { AgentLine, AgentRequest, AgentResponse } from './schemas.ts';
 import { agentVersion } from './version.ts';
 
 export interface RequestScene {
-  /** Where commands start and files are. */
+  /** Where commands start and where files are. */
   readonly folder: string;
-  /** Reads an environment variable: they hold the address of the model and its key. */
+  /** Reads an environment variable; they hold the model's address and key. */
   readonly variable: (name: string) => string | undefined;
-  /** Told of each step as it is taken. */
+  /** Receives each step. */
   readonly send: (line: AgentLine) => void;
   readonly host: AnsweringHost | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Leads one turn with the tools of the place where this program runs. A failure is thrown. */
+/** Runs one turn with the tools of the program's own environment. Failures are thrown. */
 export async function answerRequest(request: AgentRequest, scene: RequestScene): Promise<AgentResponse> {
   const { request_id, message, agent_config: config } = request;
   const messages: ModelMessage[] = [...(request.session?.messages ?? [])];
@@ -96,7 +96,7 @@ function modelOf(
   return openModels({
     services: { model: { kind: provider, baseUrl, apiKey: variable(`${name}_API_KEY`) } },
     prices: {},
-    // The host counts where the calls pass.
+    // The host counts usage where the calls pass.
     accounting: { checkBudget: () => {}, record: () => {} },
     timeoutMs: timeout * 1000,
     retries,

@@ -14,8 +14,8 @@ export interface AnsweringHost {
 }
 
 /**
- * A host that reads the events and answers on stdin. Whatever else is written there, by a tool that finds the descriptor,
- * is passed over: it has no proof.
+ * A host that reads events from stdout and answers on stdin. Other text there, for example from a tool that found the
+ * descriptor, has no valid signature and is skipped.
  */
 export function hostOn(lines: RequestLines, secret: string, send: (line: AgentLine) => void): AnsweringHost {
   const ask = async <Answer>(question: AgentLine, read: (line: HostLine) => Answer | undefined) => {

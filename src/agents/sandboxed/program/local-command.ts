@@ -14,7 +14,7 @@ interface LocalCommand {
   readonly timeoutMs?: number;
 }
 
-/** Runs a command in the place where this program runs. It gets no stdin and none of this program's descriptors. */
+/** Runs a command in the program's own environment, without stdin and without the program's descriptors. */
 export async function runHere(
   folder: string,
   { argv: [program, ...rest], timeoutMs = defaultTimeoutMs }: LocalCommand,
@@ -22,7 +22,7 @@ export async function runHere(
 ): Promise<FinishedCommand> {
   throwIfCancelled(signal, 'The command');
   const startedAt = performance.now();
-  // A group of its own, so that all of it can be killed.
+  // A process group of its own, so that all of it can be killed.
   const child = spawn(program, rest, { cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   let timedOut = false;
@@ -71,7 +71,7 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has exited by itself.
   }
 }
 

@@ -6,7 +6,7 @@ import type { FileFacts, Files, FileType } from '../../../seams/files.ts';
 
 const mostBytes = 64 * 1024 ** 2;
 
-/** The files of the folder in which this program works, by the same rules as a sandbox's: no path leads out of it. */
+/** The files of the program's folder, by the same rules as a sandbox's: no path leads outside. */
 export function localFiles(folder: string): Pick<Files, 'read' | 'readText' | 'stat' | 'write' | 'list'> {
   const at = (path: string) => confined(folder, path);
   const read: Files['read'] = (path, { offset = 0, length } = {}) =>
@@ -53,7 +53,7 @@ async function write(
   return await factsOf(target);
 }
 
-/** The real place of a path, whether or not it exists; `invalid_path` when that is outside. */
+/** The real path, even of a missing file. Throws `invalid_path` if it is outside. */
 async function confined(folder: string, path: string): Promise<string> {
   const lexical = withinFolder(folder, path);
   const root = await realpath(folder);
@@ -99,7 +99,7 @@ async function missingIs<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** False when there are more than the limit. */
+/** False if there are more than the limit. */
 async function listInto(entries: FileFacts[], path: string, depth: number, limit: number): Promise<boolean> {
   for (const name of (await readdir(path)).sort()) {
     if (entries.length >= limit) return false;

@@ -1,4 +1,4 @@
-/** The program that runs in a sandbox: one file, made of this one by scripts/build-agent.ts. */
+/** The program that runs in a sandbox: one file, built from this one by scripts/build-agent.ts. */
 import { parseArgs } from 'node:util';
 import { thisMachine } from '../../../machine/machine.ts';
 import { agentStdin } from './agent-stdin.ts';
@@ -15,7 +15,7 @@ const { values } = parseArgs({
 });
 if (values.version) console.log(agentVersion);
 else {
-  // Output of libraries goes to stderr, where logs go.
+  // Output of libraries goes to stderr, like the log.
   console.log = console.info = console.debug = console.error;
   const fd = values['response-fd'];
   const isSuccess = await agentStdin({

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { GeodeError } from '../../../base/errors.ts';
 
-/** The lines of stdin, one after the other, none longer than may be. */
+/** The lines of stdin in order, with a maximum length. */
 export class RequestLines {
   readonly #chunks: AsyncIterator<Uint8Array | string>;
   readonly #mostBytes: number;

@@ -1,5 +1,5 @@
 /**
- * The input and output of `geode agent-stdin`: one request, one response, each one line of JSON. These schemas are
+ * The input and output of `geode agent-stdin`: one request and one response, each one line of JSON. The schemas are
  * published as docs/agent-stdin.schema.json.
  */
 import { z } from 'zod';
@@ -7,7 +7,7 @@ import { unaskedPermissions } from '../../../seams/agent.ts';
 import { type ModelMessage, providerKinds } from '../../../seams/model.ts';
 import { hostTools, workspaceTools } from '../../builtin/tools.ts';
 
-/** Bytes of a request line, and of a response. */
+/** Maximum bytes of a request line and of a response. */
 export const mostBytes = 16 * 1024 ** 2;
 
 const text = z.string().max(2_000_000);
@@ -107,11 +107,11 @@ const agentResponse = z.discriminatedUnion('status', [
 ]);
 export type AgentResponse = z.output<typeof agentResponse>;
 
-/** With `--events`: what happens, one line each; the last is the response. `position` counts the messages of the turn. */
+/** With `--events`: events, one line each; the last one is the response. `position` counts the messages of the turn. */
 export const agentLine = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('start'), version: z.string() }),
   z.strictObject({ type: z.enum(['text', 'thinking']), text }),
-  /** The text of this step so far is void: the model starts its answer again. */
+  /** The text of this step so far is void: the model restarts its answer. */
   z.strictObject({ type: z.literal('restart') }),
   z.strictObject({
     type: z.literal('answer'),
@@ -122,11 +122,11 @@ export const agentLine = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('tool-result'), result }),
   z.strictObject({ type: z.literal('results'), position: z.int().min(0), results: z.array(result).max(500) }),
-  /** The host does this call, and writes a line with the result to stdin. */
+  /** Asks the host to run this call and to write a line with the result to stdin. */
   z.strictObject({ type: z.literal('host-call'), call }),
-  /** The host sends messages that people sent during the turn. */
+  /** Asks the host for messages that people sent during the turn. */
   z.strictObject({ type: z.literal('hear'), position: z.int().min(0) }),
-  /** The host asks a person whether this call may be done. */
+  /** Asks the host to ask a person whether this call is allowed. */
   z.strictObject({
     type: z.literal('permit'),
     call: z.string(),

@@ -1,4 +1,4 @@
 import packageJson from '../../../../package.json' with { type: 'json' };
 
-/** A host and the program in its sandboxes are of the same version, or do not talk. */
+/** A host and the program in its sandboxes must have the same version. */
 export const agentVersion: string = packageJson.version;
