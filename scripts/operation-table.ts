@@ -22,17 +22,17 @@ export function operationTable(): string {
 }
 
 function entryOf(operation: Operation): OperationEntry {
-  const { route, query, answer, stream, body, form, takes } = operation;
+  const { route, query, answer, stream, socket, body, form, takes } = operation;
   const accepted = Object.keys(answer?.or ?? {})
     .map(Number)
     .filter((status) => status >= 400);
-  const bodyFree = freeNames(body?.schema);
+  const bodyFree = freeNames((body ?? { schema: socket?.first }).schema);
   const answerFree = freeNames(answer?.schema);
-  const eventFree = freeNames(stream?.schema);
+  const eventFree = freeNames(stream?.schema ?? socket?.fromServer);
   return {
     route,
     ...(query && { query: fieldNames(query) }),
-    ...(body && { sends: 'json' }),
+    ...((body || socket?.first) && { sends: 'json' }),
     ...(form && { sends: 'form' }),
     ...(takes && { sends: takes.type ?? 'application/octet-stream' }),
     gives: givesOf(operation),

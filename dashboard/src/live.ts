@@ -3,7 +3,7 @@
  * is opened again behind the last number, so nothing that the host keeps is missed.
  */
 import { useSyncExternalStore } from 'react';
-import { fromWire } from '../../src/contract/old-names.ts';
+import { fromWire } from '../../src/contract/rename.ts';
 import type { Usage } from '../../src/sandboxes/metrics.ts';
 import type { HostEvent } from '../../src/seams/events.ts';
 import { connect } from './api.ts';

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { GeodeError } from './errors.ts';
 
 const settleDeadlineMs = 10_000;
@@ -91,7 +90,8 @@ export async function finishing<T>(
       return result;
     });
   } catch (error) {
-    await Promise.race([working, delay(settleDeadlineMs, undefined, { ref: false })]);
+    const settled = new Promise((resolve) => setTimeout(resolve, settleDeadlineMs).unref());
+    await Promise.race([working, settled]);
     throw error;
   }
 }

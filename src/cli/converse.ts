@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import { isGeodeError } from '../base/errors.ts';
-import type { ContextEvent, ContextResult, RemoteContext, Rich } from '../client/runs.ts';
+import type { ContextEvent, ContextResult, RemoteContext, Rich } from '../client/contexts.ts';
 import { exitCodes, interruptedCode } from './command.ts';
 
 export interface Conversation {

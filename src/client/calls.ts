@@ -6,10 +6,19 @@ import { chatSegment } from '../contract/encoding.ts';
 import { camelName } from '../contract/names.ts';
 import type { Family, Operation } from '../contract/operation.ts';
 import { type Free, fromWire, toWire } from '../contract/rename.ts';
-import type { GivenBodyOf, GivenQueryOf, ReadEventOf, ResultOf } from '../contract/types.ts';
+import type {
+  GivenBodyOf,
+  GivenFirstOf,
+  GivenMessageOf,
+  GivenQueryOf,
+  ReadEventOf,
+  ReadMessageOf,
+  ResultOf,
+} from '../contract/types.ts';
 import { followEvents, streamEvents } from './events.ts';
 import { operationTable } from './operation-table.ts';
-import { ask, type Connection, type Query, type Sending, send } from './send.ts';
+import { ask, type Connection, type Query, queryText, type Sending, send } from './send.ts';
+import { openTalk, type Talk } from './talk.ts';
 import type { Answer } from './transport.ts';
 
 /** The part of an operation that the client needs at run time; the rest of its declaration is types. */
@@ -17,7 +26,7 @@ export interface OperationEntry {
   readonly route: string;
   /** Query parameters by their names on the wire: a caller may pass an object with more fields. */
   readonly query?: readonly string[];
-  /** `form` and bytes are sent as they are given. */
+  /** `form` and bytes are sent as they are given; on a socket, `json` is the first message. */
   readonly sends?: 'json' | 'form' | 'application/octet-stream' | 'application/x-tar' | '*/*';
   readonly gives:
     | 'json'
@@ -46,7 +55,9 @@ type Sent<O> = O extends { readonly body: object }
     ? [form: FormData]
     : O extends { readonly takes: object }
       ? [bytes: NonNullable<Sending['body']>]
-      : [];
+      : O extends { readonly socket: { readonly first: object } }
+        ? [first: GivenFirstOf<O>]
+        : [];
 
 type Again<O> = O extends { readonly stream: { readonly again: object } }
   ? {
@@ -76,6 +87,13 @@ export type Calls<F extends Family> = {
   readonly [K in keyof F as F[K] extends { readonly gives: object } ? K : never]: (
     ...given: [...Path<F[K]['route']>, options: Options<F[K]> & { readonly range?: string | undefined }]
   ) => Promise<Answer>;
+} & {
+  /** Sends the first message where there is one. The signal counts until the other end agreed to the conversation. */
+  readonly [K in keyof F as F[K] extends { readonly stream: object }
+    ? never
+    : F[K] extends { readonly socket: object }
+      ? K
+      : never]: (...given: Arguments<F[K]>) => Promise<Talk<GivenMessageOf<F[K]>, ReadMessageOf<F[K]>>>;
 };
 
 export function callsOf<N extends keyof Contract>(connection: Connection, name: N): Calls<Contract[N]>;
@@ -90,7 +108,7 @@ function callsFor(connection: Connection, name: string, entry: OperationEntry): 
   const { gives } = entry;
   const answered = (...given: unknown[]) => answerOf(connection, entry, given);
   const streamed = (...given: unknown[]) => eventsOf(connection, entry, given);
-  if (gives === 'socket') return [];
+  if (gives === 'socket') return [[name, (...given: unknown[]) => talkOf(connection, entry, given)]];
   if (gives === 'events' || gives === 'events-or-socket') return [[name, streamed]];
   if (gives === 'json-or-events')
     return [
@@ -132,6 +150,12 @@ async function* eventsOf(connection: Connection, entry: OperationEntry, given: r
   for await (const event of events) yield fromWire(event, eventFree);
 }
 
+function talkOf(connection: Connection, entry: OperationEntry, given: readonly unknown[]) {
+  const { path, sending } = requestOf(entry, given);
+  const { query, json, signal } = sending;
+  return openTalk(connection, path + queryText(query), { first: json, free: entry.eventFree, signal });
+}
+
 interface AnyOptions extends Cancel {
   readonly range?: string;
   readonly patienceMs?: number;
@@ -153,7 +177,7 @@ function requestOf({ route, query, sends, bodyFree }: OperationEntry, given: rea
 function sent(sends: NonNullable<OperationEntry['sends']>, body: unknown, free: Free | undefined): Sending {
   if (sends === 'json') return { json: toWire(body, free) };
   if (body instanceof FormData) return { form: body };
-  return { body: Object(body), headers: { 'content-type': sends } };
+  return { body: typeof body === 'string' ? body : Object(body), headers: { 'content-type': sends } };
 }
 
 function queryOf(options: object, names: readonly string[] = []): Query {

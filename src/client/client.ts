@@ -5,11 +5,12 @@
 import { type RemoteAgents, remoteAgents } from './agents.ts';
 import { type RemoteApprovals, remoteApprovals } from './approvals.ts';
 import { type RemoteChats, remoteChats } from './chats.ts';
+import { type RemoteContexts, remoteContexts } from './contexts.ts';
 import { type RemoteEgress, type RemoteSecrets, remoteEgress, remoteSecrets } from './egress.ts';
 import { type RemoteHost, remoteHost } from './host.ts';
 import { type RemoteImages, remoteImages } from './images.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
-import { type RemoteContexts, type RemoteRuns, remoteContexts, remoteRuns } from './runs.ts';
+import { type RemoteRuns, remoteRuns } from './runs.ts';
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
 import type { Connection } from './send.ts';
 import { type RemoteSolves, remoteSolves } from './solve.ts';
@@ -19,6 +20,7 @@ import { httpTransport, type Target, type Transport } from './transport.ts';
 export { GeodeError, isGeodeError } from '../base/errors.ts';
 export type { RemoteAgents } from './agents.ts';
 export type { RemoteApprovals } from './approvals.ts';
+export type { ContextSpec, RemoteContext } from './contexts.ts';
 export type {
   EgressLogQuery,
   EgressRequest,
@@ -33,13 +35,7 @@ export type { RemoteJournals } from './journals.ts';
 export type { FileOptions, ListOptions, SearchOptions } from './memory.ts';
 export type { RemoteProcess } from './process.ts';
 export type { FreshSandbox, LiveRunOptions } from './run-socket.ts';
-export type {
-  ContextSpec,
-  RemoteContext,
-  RemoteRunEvent,
-  RemoteRunOptions,
-  RemoteRunResult,
-} from './runs.ts';
+export type { RemoteRunEvent, RemoteRunOptions, RemoteRunResult } from './runs.ts';
 export type { RemoteCommand, RemoteSandbox } from './sandbox.ts';
 export type { RemoteSandboxSpec } from './sandboxes.ts';
 export type { RemoteSnapshots } from './snapshots.ts';

@@ -1,5 +1,5 @@
 /** Server-sent events, read once or for as long as it takes. */
-import type { Cancel } from '../base/cancel.ts';
+import { type Cancel, onAbort } from '../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../base/errors.ts';
 import { type Connection, problemError, type Query, type Sending, send, unreachable } from './send.ts';
 import type { Answer } from './transport.ts';
@@ -119,12 +119,9 @@ function fieldOf(event: string, name: string): string | undefined {
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
-  const leave = () => resolve();
-  signal?.addEventListener('abort', leave, { once: true });
-  if (signal?.aborted) leave();
+  using _watching = onAbort(signal, resolve);
   await promise;
   clearTimeout(timer);
-  signal?.removeEventListener('abort', leave);
   if (signal?.aborted)
     throw new GeodeError('cancelled', 'The reading was cancelled', { cause: signal.reason });
 }

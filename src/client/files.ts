@@ -1,11 +1,8 @@
 /** Files of a sandbox, as the library's own `Files`, over HTTP. */
-
-import type { Cancel } from '../base/cancel.ts';
 import { isGeodeError } from '../base/errors.ts';
-import { fromWire, type Wire } from '../contract/old-names.ts';
-import type { FileFacts, Files, GrepMatch, Listing, Range, WatchEvent } from '../seams/files.ts';
-import { streamEvents } from './events.ts';
-import { ask, type Connection, send } from './send.ts';
+import type { Files, Range } from '../seams/files.ts';
+import { callsOf } from './calls.ts';
+import type { Connection } from './send.ts';
 import type { Answer } from './transport.ts';
 
 /**
@@ -14,28 +11,11 @@ import type { Answer } from './transport.ts';
  */
 export type RemoteFiles = Files;
 
-export function remoteFiles(
-  connection: Connection,
-  sandboxPath: string,
-  where: 'workspace' | 'root',
-): RemoteFiles {
-  const base = `${sandboxPath}/files`;
+export function remoteFiles(connection: Connection, chat: string, where: 'workspace' | 'root'): RemoteFiles {
+  const calls = callsOf(connection, 'files');
   const root = where === 'root' ? true : undefined;
-  const content = `${base}/content`;
-  const read = async (path: string, { offset = 0, length, signal }: Range) => {
-    const range = rangeHeader(offset, length);
-    return send(connection, 'GET', content, {
-      query: { path, root },
-      ...(range !== undefined && { headers: { range } }),
-      accepted: [416],
-      signal,
-    });
-  };
-  const change = async (verb: string, json: object, { signal }: Cancel = {}) => {
-    await send(connection, 'POST', `${base}/${verb}`, { json: { ...json, root }, signal });
-  };
-  const get = <T>(path: string, query: object, { signal }: Cancel = {}) =>
-    ask<T>(connection, 'GET', path, { query: { ...query, root }, signal });
+  const read = (path: string, { offset = 0, length, signal }: Range) =>
+    calls.read(chat, { path, root, range: rangeHeader(offset, length), signal });
 
   return {
     async read(path, options = {}) {
@@ -52,17 +32,9 @@ export function remoteFiles(
       const response = await read(path, options);
       if (response.status !== 416) yield* bytesOf(response);
     },
-    async write(path, body, { mode, exclusive, signal } = {}) {
-      const query = { path, root, mode, exclusive };
-      return fromWire(await ask<Wire<FileFacts>>(connection, 'PUT', content, { query, body, signal }));
-    },
-    async append(path, body, { signal } = {}) {
-      const query = { path, root };
-      return fromWire(await ask<Wire<FileFacts>>(connection, 'POST', content, { query, body, signal }));
-    },
-    async stat(path, { follow, signal } = {}) {
-      return fromWire(await get<Wire<FileFacts>>(`${base}/stat`, { path, follow }, { signal }));
-    },
+    write: (path, body, options) => calls.write(chat, body, { path, root, ...options }),
+    append: (path, body, options) => calls.append(chat, body, { path, root, ...options }),
+    stat: (path, options) => calls.stat(chat, { path, root, ...options }),
     async exists(path, options) {
       try {
         await this.stat(path, options);
@@ -72,52 +44,29 @@ export function remoteFiles(
         throw error;
       }
     },
-    async list(path, { depth, limit, signal } = {}) {
-      return fromWire(await get<Wire<Listing>>(base, { path, depth, limit }, { signal }));
+    list: (path, options) => calls.list(chat, { path, root, ...options }),
+    mkdir: (path, { signal, ...options } = {}) => calls.mkdir(chat, { path, root, ...options }, { signal }),
+    move: (path, to, { signal, ...options } = {}) =>
+      calls.move(chat, { path, root, to, ...options }, { signal }),
+    copy: (path, to, { signal, ...options } = {}) =>
+      calls.copy(chat, { path, root, to, ...options }, { signal }),
+    remove: (path, options) => calls.remove(chat, { path, root, ...options }),
+    chmod: (path, mode, cancel) => calls.chmod(chat, { path, root, mode }, cancel),
+    search: (path, pattern, options) => calls.search(chat, { path, root, pattern, ...options }),
+    grep: (path, pattern, options) => calls.grep(chat, { path, root, pattern, ...options }),
+    replace: (path, pattern, replacement, { signal, ...options } = {}) =>
+      calls.replace(chat, { path, root, pattern, replacement, ...options }, { signal }),
+    watch: (path, options) => calls.watch(chat, { path, root, ...options }),
+    async *archive(path, options) {
+      yield* bytesOf(await calls.archive(chat, { path, root, ...options }));
     },
-    mkdir: (path, { mode, ...cancel } = {}) => change('mkdir', { path, mode }, cancel),
-    move: (path, to, { overwrite, ...cancel } = {}) => change('move', { path, to, overwrite }, cancel),
-    copy: (path, to, { overwrite, ...cancel } = {}) => change('copy', { path, to, overwrite }, cancel),
-    async remove(path, { signal } = {}) {
-      const query = { path, root };
-      return (await ask<{ removed: boolean }>(connection, 'DELETE', base, { query, signal })).removed;
+    extract: (path, tar, options) => calls.extract(chat, tar, { path, root, ...options }),
+    upload: (from, path, cancel) => calls.upload(chat, { from, path, root }, cancel),
+    download: (path, to, { signal, ...options } = {}) =>
+      calls.download(chat, { path, root, to, ...options }, { signal }),
+    async save(path, to, { signal, ...options } = {}) {
+      await calls.save(chat, { path, root, to, ...options }, { signal });
     },
-    chmod: (path, mode, cancel) => change('chmod', { path, mode }, cancel),
-    async search(path, pattern, { limit, signal } = {}) {
-      return fromWire(await get<Wire<Listing>>(`${base}/search`, { path, pattern, limit }, { signal }));
-    },
-    grep(path, pattern, { regex, ignoreCase, include, limit, signal } = {}) {
-      const query = { path, pattern, regex, ignore_case: ignoreCase, include, limit };
-      return get<{ matches: GrepMatch[]; truncated: boolean }>(`${base}/grep`, query, { signal });
-    },
-    async replace(path, pattern, replacement, { regex, expect, signal } = {}) {
-      const json = { path, root, pattern, replacement, regex, expect };
-      return (await ask<{ count: number }>(connection, 'POST', `${base}/replace`, { json, signal })).count;
-    },
-    watch: (path, { recursive, signal } = {}) =>
-      streamEvents<WatchEvent>(connection, 'GET', `${base}/watch`, {
-        query: { path, root, recursive },
-        signal,
-      }),
-    async *archive(path, { signal } = {}) {
-      const sending = { query: { path, root }, accept: 'application/x-tar', signal };
-      yield* bytesOf(await send(connection, 'GET', `${base}/archive`, sending));
-    },
-    async extract(path, tar, { signal } = {}) {
-      const headers = { 'content-type': 'application/x-tar' };
-      const sending = { query: { path, root }, body: tar, headers, signal };
-      return (await ask<{ count: number }>(connection, 'PUT', `${base}/archive`, sending)).count;
-    },
-    async upload(from, path, { signal } = {}) {
-      const sending = { json: { from, path, root }, signal };
-      return (await ask<{ count: number }>(connection, 'POST', `${base}/upload`, sending)).count;
-    },
-    async download(path, to, { maxBytes, signal } = {}) {
-      const sending = { json: { path, root, to, max_bytes: maxBytes }, signal };
-      return (await ask<{ count: number }>(connection, 'POST', `${base}/download`, sending)).count;
-    },
-    save: (path, to, { mode, maxBytes, ...cancel } = {}) =>
-      change('save', { path, to, mode, max_bytes: maxBytes }, cancel),
   };
 }
 

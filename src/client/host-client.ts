@@ -1,6 +1,8 @@
 /** How a process of the same user speaks to its host: the API over the host's private socket. */
 
 import type { Cancel } from '../base/cancel.ts';
+import { type ErrorCode, isGeodeError } from '../base/errors.ts';
+import { callsOf } from './calls.ts';
 import { createClient, type GeodeClient } from './client.ts';
 import { isOwnSocket } from './own-socket.ts';
 import { unixTransport } from './unix-transport.ts';
@@ -14,16 +16,12 @@ export async function clientOfHost(path: string): Promise<GeodeClient | undefine
 export async function askToLeave(path: string, { signal }: Cancel = {}): Promise<boolean> {
   if (!isOwnSocket(path)) return true;
   try {
-    const answer = await unixTransport(path).fetch('/api/v1/host/leave', {
-      method: 'POST',
-      ...(signal && { signal }),
-    });
-    const body: unknown = JSON.parse(await answer.text());
-    // It is on its way out already.
-    if (answer.status === 503) return true;
-    return typeof body === 'object' && body !== null && 'leaves' in body && body.leaves === true;
-  } catch {
-    // Nobody is there any more, or it is just ending.
-    return true;
+    const { leave } = callsOf({ transport: unixTransport(path), headers: {} }, 'server');
+    return await leave({ signal });
+  } catch (error) {
+    // A host that does not answer is gone or ends now. One that refuses stays.
+    return !isGeodeError(error) || goneCodes.includes(error.code);
   }
 }
+
+const goneCodes: readonly ErrorCode[] = ['server_unreachable', 'stopping', 'cancelled'];

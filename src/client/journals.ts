@@ -2,14 +2,14 @@
 
 import type { Cancel } from '../base/cancel.ts';
 import { bytesOf } from '../contract/encoding.ts';
-import type { JournalEvent, JournalPage } from '../contract/journals.ts';
-import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
+import type { journals } from '../contract/journals.ts';
+import type { ReadEventOf } from '../contract/types.ts';
 import type { JournalPart, RecordedEvent } from '../journals/journal-events.ts';
 import type { GrepAnswer, GrepOptions } from '../journals/journal-grep.ts';
 import type { JournalLine } from '../journals/journal-lines.ts';
 import type { JournalSummary } from '../journals/journal-list.ts';
-import { followEvents } from './events.ts';
-import { ask, type Connection, type Query } from './send.ts';
+import { callsOf } from './calls.ts';
+import type { Connection } from './send.ts';
 
 /** `raw` does not hide secrets. */
 interface Shown {
@@ -36,45 +36,27 @@ export interface RemoteJournals {
   ): AsyncGenerator<RecordedEvent>;
 }
 
-type OnRecord = Exclude<JournalEvent, { type: 'problem' }>;
-
-export function remoteJournals(connection: Connection, sandboxPath: string): RemoteJournals {
-  const base = `${sandboxPath}/journals`;
-  const get = <T>(processId: string, what: string, query: Query, signal: AbortSignal | undefined) =>
-    ask<T>(connection, 'GET', `${base}/${encodeURIComponent(processId)}/${what}`, { query, signal });
+export function remoteJournals(connection: Connection, chat: string): RemoteJournals {
+  const calls = callsOf(connection, 'journals');
   return {
-    async list({ show, signal } = {}) {
-      type Answer = { journals: Wire<JournalSummary>[] };
-      const { journals } = await ask<Answer>(connection, 'GET', base, { query: { show }, signal });
-      return journals.map(({ facts, exit, ...rest }) => ({
-        ...fromWire(rest),
-        facts: facts && fromWire(facts),
-        exit: exit && fromWire(exit),
-      }));
+    async list(options) {
+      const journals = await calls.list(chat, options);
+      return journals.map(({ facts, exit, ...rest }) => ({ ...rest, facts, exit }));
     },
-    async page(processId, limitBytes, { signal, ...part } = {}) {
-      const page = await get<JournalPage>(processId, 'page', { limit_bytes: limitBytes, ...part }, signal);
-      return { events: page.events.map(recordedEvent), next: page.next, isLast: page.is_last };
+    async page(processId, limitBytes, part) {
+      const { events, ...page } = await calls.page(chat, processId, { limitBytes, ...part });
+      return { ...page, events: events.map(recordedEvent) };
     },
-    async tail(processId, lines, { signal, ...part } = {}) {
-      return (await get<{ lines: JournalLine[] }>(processId, 'tail', { lines, ...part }, signal)).lines;
-    },
-    async grep(processId, pattern, { signal, ...options } = {}) {
-      return fromWire(
-        await get<Wire<GrepAnswer>>(processId, 'grep', { pattern, ...toWire(options) }, signal),
-      );
-    },
-    async *follow(processId, { signal, ...query } = {}) {
-      const path = `${base}/${encodeURIComponent(processId)}/follow`;
-      const isLast = (type: string) => type === 'exit';
-      const events = followEvents<OnRecord>(connection, path, { query: { ...query }, isLast, signal });
-      for await (const event of events) yield recordedEvent(event);
+    tail: (processId, lines, part) => calls.tail(chat, processId, { lines, ...part }),
+    grep: (processId, pattern, options) => calls.grep(chat, processId, { pattern, ...options }),
+    async *follow(processId, options) {
+      for await (const event of calls.follow(chat, processId, options)) yield recordedEvent(event);
     },
   };
 }
 
-function recordedEvent(event: OnRecord): RecordedEvent {
-  if (event.type === 'exit' || event.type === 'output-lost') return fromWire(event);
+function recordedEvent(event: ReadEventOf<typeof journals.follow>): RecordedEvent {
+  if (event.type === 'exit' || event.type === 'output-lost') return event;
   const { type, offset, at, ...content } = event;
   return { type, offset, bytes: bytesOf(content), ...(at !== undefined && { at }) };
 }

@@ -200,10 +200,10 @@ export const operationTable = {
     undo: {"route":"POST /api/v1/sandboxes/{chat}/undo","gives":"json"},
   },
   sockets: {
-    exec: {"route":"GET /api/v1/sandboxes/{chat}/exec","gives":"socket"},
-    join: {"route":"GET /api/v1/sandboxes/{chat}/processes/{process}/socket","query":["from","columns","rows"],"gives":"socket"},
-    freshExec: {"route":"GET /api/v1/exec","gives":"socket"},
-    run: {"route":"GET /api/v1/runs/socket","gives":"socket"},
+    exec: {"route":"GET /api/v1/sandboxes/{chat}/exec","sends":"json","gives":"socket","bodyFree":{"env":true,"rlimits":true},"eventFree":{"details":{"*":true}}},
+    join: {"route":"GET /api/v1/sandboxes/{chat}/processes/{process}/socket","query":["from","columns","rows"],"gives":"socket","eventFree":{"details":{"*":true}}},
+    freshExec: {"route":"GET /api/v1/exec","sends":"json","gives":"socket","bodyFree":{"env":true,"rlimits":true,"sandbox":{"env":true}},"eventFree":{"details":{"*":true}}},
+    run: {"route":"GET /api/v1/runs/socket","sends":"json","gives":"socket","bodyFree":{"env":true,"files":{"*":{}}},"eventFree":{"details":{"*":true}}},
   },
   solves: {
     solve: {"route":"POST /api/v1/solve","sends":"json","gives":"events","bodyFree":{"files":true},"eventFree":{"files":true,"details":{"*":true}}},

@@ -1,19 +1,20 @@
 /** Code and commands that run once, each over one connection: input and output as they come. */
+import { onAbort } from '../base/cancel.ts';
 import { bytesOf, wireBytes } from '../contract/encoding.ts';
-import { streamBytes } from '../contract/frames.ts';
-import { fromWire, toWire } from '../contract/old-names.ts';
-import type { WireRunEvent } from '../contract/runs.ts';
+import type { runs } from '../contract/runs.ts';
+import type { sockets } from '../contract/sockets.ts';
+import type { ReadEventOf } from '../contract/types.ts';
 import type { EgressSpec } from '../seams/egress.ts';
 import type { Limits } from '../seams/limits.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
 import type { Grade } from '../seams/sandbox.ts';
-import { type EgressRequest, wireEgress } from './egress.ts';
+import { type Calls, callsOf } from './calls.ts';
+import { type EgressRequest, egressBody } from './egress.ts';
 import type { RemoteRunEvent, RemoteRunOptions } from './runs.ts';
-import type { RemoteCommand } from './sandbox.ts';
-import { wireCommand } from './sandbox.ts';
-import { type Connection, problemError } from './send.ts';
-import { cancelled, Inbox, type Opening, openSocketProcess, type SocketProcess } from './socket-process.ts';
-import type { ClientSocket } from './transport.ts';
+import { commandBody, contentBody, type RemoteCommand } from './sandbox.ts';
+import type { Connection } from './send.ts';
+import { type Opening, openSocketProcess, piece, type SocketProcess } from './socket-process.ts';
+import { cancelled } from './talk.ts';
 
 export interface LiveRunOptions extends Omit<RemoteRunOptions, 'stdin'> {
   /** Read as the code reads it. */
@@ -36,89 +37,76 @@ export function execFresh(
   { egress, ...sandbox }: FreshSandbox,
   opening: Opening,
 ): Promise<SocketProcess> {
-  const wanted = { ...toWire(sandbox), ...(egress && { egress: wireEgress(egress) }) };
-  const first = { type: 'exec', ...wireCommand(command), sandbox: wanted };
-  return openSocketProcess(connection, '/api/v1/exec', first, opening);
+  const { freshExec } = callsOf(connection, 'sockets');
+  const wanted = { ...sandbox, ...(egress && { egress: egressBody(egress) }) };
+  const first = { type: 'exec' as const, ...commandBody(command), sandbox: wanted };
+  return openSocketProcess((cancel) => freshExec(first, cancel), opening);
 }
 
 /** Everything that happens, as it happens. Leaving the loop ends the run. */
 export async function* runLive(
-  { transport, headers }: Connection,
+  connection: Connection,
   code: string | Uint8Array,
   language: string,
   { stdin, files, egress, signal, ...options }: LiveRunOptions,
 ): AsyncGenerator<RemoteRunEvent> {
-  if (signal?.aborted) throw cancelled(signal);
-  const socket = await transport.connect('/api/v1/runs/socket', headers);
-  const inbox = new Inbox(socket, transport.name);
-  const leave = () => socket.close();
-  signal?.addEventListener('abort', leave, { once: true });
+  const talk = await callsOf(connection, 'sockets').run(
+    {
+      type: 'run',
+      language,
+      code: typeof code === 'string' ? code : wireBytes(code),
+      ...options,
+      ...(files && { files: filesBody(files) }),
+      ...(egress && { egress: egressBody(egress) }),
+      ...(stdin !== undefined && { interactive: true }),
+    },
+    { signal },
+  );
+  using _watching = onAbort(signal, () => talk.close());
   try {
-    await inbox.opened;
-    if (signal?.aborted) throw cancelled(signal);
-    const content = ([path, given]: [string, string | Uint8Array]) => [path, wireContent(given)];
-    socket.send(
-      JSON.stringify({
-        type: 'run',
-        language,
-        code: typeof code === 'string' ? code : wireBytes(code),
-        ...toWire(options),
-        ...(files && { files: Object.fromEntries(Object.entries(files).map(content)) }),
-        ...(egress && { egress: wireEgress(egress) }),
-        ...(stdin !== undefined && { interactive: true }),
-      }),
-    );
     // A stdin that fails has ended.
-    if (stdin !== undefined) void sendStdin(socket, inbox, stdin).catch(() => {});
+    if (stdin !== undefined) void sendStdin(talk, stdin).catch(() => {});
     for (;;) {
-      const message = await inbox.next();
-      if (message === undefined) throw signal?.aborted ? cancelled(signal) : inbox.lost();
-      const event = message instanceof Uint8Array ? outputOf(message) : eventOf(message);
+      const message = await talk.next();
+      const event = message instanceof Uint8Array ? piece(message) : runEvent(message);
       yield event;
       if (event.type === 'end') return;
     }
+  } catch (error) {
+    throw signal?.aborted ? cancelled(signal) : error;
   } finally {
-    signal?.removeEventListener('abort', leave);
-    socket.close();
+    talk.close();
   }
 }
 
-function wireContent(content: string | Uint8Array) {
-  return typeof content === 'string' ? { text: content } : wireBytes(content);
+export function filesBody(files: Readonly<Record<string, string | Uint8Array>>) {
+  return Object.fromEntries(Object.entries(files).map(([path, content]) => [path, contentBody(content)]));
 }
 
-function outputOf(message: Uint8Array): RemoteRunEvent {
-  const type = message[0] === streamBytes.stderr ? 'stderr' : 'stdout';
-  return { type, bytes: message.subarray(1) };
+/** An event with its bytes as bytes. */
+export function runEvent(event: ReadEventOf<typeof runs.run>): RemoteRunEvent {
+  switch (event.type) {
+    case 'stdout':
+    case 'stderr':
+      return { type: event.type, bytes: bytesOf(event) };
+    case 'compile-output':
+      return { type: event.type, stream: event.stream, bytes: bytesOf(event) };
+    case 'artifact':
+      return { type: event.type, path: event.path, bytes: bytesOf(event) };
+    default:
+      return event;
+  }
 }
 
-function eventOf(message: object): RemoteRunEvent {
-  const problem = problemError(message);
-  if (problem !== undefined) throw problem;
-  const event = message as Exclude<WireRunEvent, { type: 'problem' | 'stdout' | 'stderr' }>;
-  if (event.type === 'compile-output')
-    return { type: event.type, stream: event.stream, bytes: bytesOf(event) };
-  if (event.type === 'artifact') return { type: event.type, path: event.path, bytes: bytesOf(event) };
-  return fromWire(event);
-}
+type RunTalk = Awaited<ReturnType<Calls<typeof sockets>['run']>>;
 
-/** Maximum bytes that may wait here before reading of stdin pauses. */
-const mostAheadBytes = 1024 ** 2;
-const drainMs = 5;
-
-async function sendStdin(
-  socket: ClientSocket,
-  inbox: Inbox,
-  stdin: AsyncIterable<Uint8Array>,
-): Promise<void> {
+async function sendStdin(talk: RunTalk, stdin: AsyncIterable<Uint8Array>): Promise<void> {
   try {
     for await (const piece of stdin) {
-      if (inbox.closed) return;
-      socket.send(new Uint8Array(piece));
-      while (socket.bufferedAmount > mostAheadBytes && !inbox.closed)
-        await new Promise((resolve) => setTimeout(resolve, drainMs));
+      if (talk.closed) return;
+      await talk.write(piece);
     }
   } finally {
-    if (!inbox.closed) socket.send(JSON.stringify({ type: 'stdin-close' }));
+    if (!talk.closed) talk.send({ type: 'stdin-close' });
   }
 }

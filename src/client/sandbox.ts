@@ -1,9 +1,7 @@
 /** One sandbox, as the library's own `PersistentSandbox`, over HTTP. Nothing is asked until something is called. */
 
 import type { Cancel } from '../base/cancel.ts';
-import { chatSegment, wireBytes } from '../contract/encoding.ts';
-import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
-import type { WireExecResult, WireStarted } from '../contract/processes.ts';
+import { bytesOf, wireBytes } from '../contract/encoding.ts';
 import type { Usage } from '../sandboxes/metrics.ts';
 import type {
   Command,
@@ -18,7 +16,7 @@ import { type RemoteSandboxEgress, remoteSandboxEgress } from './egress.ts';
 import { type RemoteFiles, remoteFiles } from './files.ts';
 import { type RemoteJournals, remoteJournals } from './journals.ts';
 import { type RemoteProcess, remoteProcess } from './process.ts';
-import { ask, type Connection, queryText, send } from './send.ts';
+import type { Connection } from './send.ts';
 import { type RemoteSnapshots, remoteSnapshots } from './snapshots.ts';
 import { type Opening, openSocketProcess, type SocketProcess } from './socket-process.ts';
 import { type RemoteSandboxTools, remoteSandboxTools } from './tools.ts';
@@ -65,61 +63,48 @@ export interface RemoteSandbox {
   usage(options?: { readonly everyMs?: number } & Cancel): AsyncGenerator<Usage>;
 }
 
-function sandboxPath(chat: string): string {
-  return `/api/v1/sandboxes/${chatSegment(chat)}`;
-}
-
 export function remoteSandbox(connection: Connection, chat: string): RemoteSandbox {
-  const path = sandboxPath(chat);
   const calls = callsOf(connection, 'sandboxes');
+  const processes = callsOf(connection, 'processes');
+  const sockets = callsOf(connection, 'sockets');
   return {
     chat,
-    files: remoteFiles(connection, path, 'workspace'),
-    rootFiles: remoteFiles(connection, path, 'root'),
+    files: remoteFiles(connection, chat, 'workspace'),
+    rootFiles: remoteFiles(connection, chat, 'root'),
     snapshots: remoteSnapshots(connection, chat),
-    journals: remoteJournals(connection, path),
-    egress: remoteSandboxEgress(connection, path),
+    journals: remoteJournals(connection, chat),
+    egress: remoteSandboxEgress(connection, chat),
     tools: remoteSandboxTools(connection, chat),
     async exec(command, { outputLimitBytes, signal } = {}) {
-      const json = { ...wireCommand(command), output_limit_bytes: outputLimitBytes };
-      return execResult(await ask<WireExecResult>(connection, 'POST', `${path}/exec`, { json, signal }));
+      const asked = { ...commandBody(command), outputLimitBytes };
+      return withBytes(await processes.exec(chat, asked, { signal }));
     },
-    async spawn(command, { signal } = {}) {
-      const json = wireCommand(command);
-      const started = await ask<WireStarted>(connection, 'POST', `${path}/processes`, {
-        json,
-        signal,
-      });
-      return { ...remoteProcess(connection, path, started), sandboxId: started.sandbox };
+    async spawn(command, cancel) {
+      const { sandbox, ...started } = await processes.spawn(chat, commandBody(command), cancel);
+      return { ...remoteProcess(connection, chat, started), sandboxId: sandbox };
     },
     run: (command, { onDisconnect = 'kill', ...opening } = {}) =>
       openSocketProcess(
-        connection,
-        `${path}/exec`,
-        { type: 'exec', ...wireCommand(command), on_disconnect: onDisconnect },
+        (cancel) => sockets.exec(chat, { type: 'exec', ...commandBody(command), onDisconnect }, cancel),
         opening,
       ),
     async preview(port, { form = 'name', signal } = {}) {
       const made = await calls.preview(chat, { port }, { signal });
       return form === 'path' ? made.pathUrl : made.url;
     },
-    async processes({ signal } = {}) {
-      return fromWire(await ask<Wire<ProcessList>>(connection, 'GET', `${path}/processes`, { signal }));
-    },
+    processes: (cancel) => processes.list(chat, cancel),
     async attach(processId, { from = 0, signal } = {}) {
       const { processes } = await this.processes({ signal });
       const pid = processes.find(({ id }) => id === processId)?.pid ?? 0;
-      return remoteProcess(connection, path, { id: processId, pid, from });
+      return remoteProcess(connection, chat, { id: processId, pid, from });
     },
-    join(processId, { from, size, ...opening } = {}) {
-      const query = queryText({ from, ...(size && { columns: size.columns, rows: size.rows }) });
-      const where = `${path}/processes/${encodeURIComponent(processId)}/socket${query}`;
-      return openSocketProcess(connection, where, undefined, { wantsScreen: size !== undefined, ...opening });
-    },
-    async signal(processId, name, { tree = false, signal } = {}) {
-      const where = `${path}/processes/${encodeURIComponent(processId)}/signal`;
-      await send(connection, 'POST', where, { json: { signal: name, tree }, signal });
-    },
+    join: (processId, { from, size, ...opening } = {}) =>
+      openSocketProcess((cancel) => sockets.join(chat, processId, { from, ...size, ...cancel }), {
+        wantsScreen: size !== undefined,
+        ...opening,
+      }),
+    signal: (processId, name, { tree = false, signal } = {}) =>
+      processes.signal(chat, processId, { signal: name, tree }, { signal }),
     async *usage({ everyMs = 1000, signal } = {}) {
       for await (const event of calls.usage(chat, { everyMs, signal })) {
         if (event.type === 'end') return;
@@ -130,20 +115,28 @@ export function remoteSandbox(connection: Connection, chat: string): RemoteSandb
   };
 }
 
-export function wireCommand({ stdin, ...command }: RemoteCommand) {
-  const bytes = typeof stdin === 'string' ? { text: stdin } : stdin && wireBytes(stdin);
-  return { ...toWire(command), ...(bytes !== undefined && { stdin: bytes }) };
+/** The command as its operation takes it. */
+export function commandBody({ stdin, ...command }: RemoteCommand) {
+  return { ...command, ...(stdin !== undefined && { stdin: contentBody(stdin) }) };
 }
 
-function execResult({ stdout_base64, stderr_base64, ...wire }: WireExecResult): ExecResult {
-  const result = fromWire(wire);
-  const bytes = (text: string, base64: string | undefined) =>
-    base64 === undefined
-      ? new TextEncoder().encode(text)
-      : Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+export function contentBody(content: string | Uint8Array) {
+  return typeof content === 'string' ? { text: content } : wireBytes(content);
+}
+
+interface Written {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly stdoutBase64?: string;
+  readonly stderrBase64?: string;
+}
+
+/** A result with the bytes of its output, which are sent beside the text where that is not all of them. */
+export function withBytes<T extends Written>({ stdoutBase64, stderrBase64, ...result }: T) {
+  const bytes = (text: string, base64: string | undefined) => bytesOf({ text, base64 });
   return {
     ...result,
-    bytes: { stdout: bytes(result.stdout, stdout_base64), stderr: bytes(result.stderr, stderr_base64) },
+    bytes: { stdout: bytes(result.stdout, stdoutBase64), stderr: bytes(result.stderr, stderrBase64) },
   };
 }
 

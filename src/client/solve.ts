@@ -1,12 +1,11 @@
 /** Solves and saved solutions (crystals) of the calling user. */
 
 import type { Cancel } from '../base/cancel.ts';
-import { fromWire, toWire, type Wire } from '../contract/old-names.ts';
 import type { EgressSpec } from '../seams/egress.ts';
 import type { KeptSolve, SolveEvent, SolveRequest, Verdict } from '../seams/solve.ts';
-import { type EgressRequest, wireEgress } from './egress.ts';
-import { streamEvents } from './events.ts';
-import { ask, type Connection, send } from './send.ts';
+import { callsOf } from './calls.ts';
+import { type EgressRequest, egressBody } from './egress.ts';
+import type { Connection } from './send.ts';
 
 /** A solve as the host has it; times are ISO 8601 text. */
 export type RemoteSolve = Omit<KeptSolve, 'createdAt' | 'attempts'> & {
@@ -74,55 +73,19 @@ export interface RemoteSolves {
   forget(key: string, options?: Cancel): Promise<void>;
 }
 
-const solvePath = '/api/v1/solve';
-const crystalPath = (key: string) => `/api/v1/crystals/${encodeURIComponent(key)}`;
-
 export function remoteSolves(connection: Connection): RemoteSolves {
-  async function* events(path: string, json: unknown, { signal }: Cancel): AsyncGenerator<SolveEvent> {
-    const sending = { ...(json !== undefined && { json }), signal };
-    for await (const event of streamEvents<Wire<SolveEvent>>(connection, 'POST', path, sending))
-      yield fromWire(event) as SolveEvent;
-  }
+  const { solve, resume, list, get } = callsOf(connection, 'solves');
+  const crystals = callsOf(connection, 'crystals');
+  const from = (egress: RemoteSolveRequest['egress']) => egress && { egress: egressBody(egress) };
   return {
-    solve: ({ egress, ...request }, cancel = {}) =>
-      events(solvePath, { ...toWire(request), ...(egress && { egress: wireEgress(egress) }) }, cancel),
-    resume: (id, cancel = {}) => events(`${solvePath}/${encodeURIComponent(id)}/resume`, undefined, cancel),
-    async list({ limit, signal } = {}) {
-      const answer = await ask<{ solves: Wire<RemoteSolve>[] }>(connection, 'GET', solvePath, {
-        query: { limit },
-        signal,
-      });
-      return answer.solves.map((each) => fromWire(each) as RemoteSolve);
-    },
-    async get(id, { signal } = {}) {
-      const path = `${solvePath}/${encodeURIComponent(id)}`;
-      return fromWire(await ask<Wire<RemoteSolve>>(connection, 'GET', path, { signal })) as RemoteSolve;
-    },
-    async crystals({ signal } = {}) {
-      const path = '/api/v1/crystals';
-      const answer = await ask<{ crystals: Wire<RemoteCrystal>[] }>(connection, 'GET', path, { signal });
-      return answer.crystals.map((each) => fromWire(each));
-    },
-    crystal: async (key, { signal } = {}) =>
-      fromWire(await ask<Wire<RemoteCrystal>>(connection, 'GET', crystalPath(key), { signal })),
-    change: async (key, change, { signal } = {}) =>
-      fromWire(
-        await ask<Wire<RemoteCrystal>>(connection, 'PATCH', crystalPath(key), {
-          json: toWire(change),
-          signal,
-        }),
-      ),
-    async verify(key, { egress, signal } = {}) {
-      const answer = await ask<{ crystal: Wire<RemoteCrystal>; verdict: Verdict }>(
-        connection,
-        'POST',
-        `${crystalPath(key)}/verify`,
-        { json: egress === undefined ? {} : { egress: wireEgress(egress) }, signal },
-      );
-      return { crystal: fromWire(answer.crystal), verdict: answer.verdict };
-    },
-    async forget(key, { signal } = {}) {
-      await send(connection, 'DELETE', crystalPath(key), { signal });
-    },
+    solve: ({ egress, ...request }, cancel) => solve({ ...request, ...from(egress) }, cancel),
+    resume,
+    list,
+    get,
+    crystals: crystals.list,
+    crystal: crystals.get,
+    change: crystals.change,
+    verify: (key, { egress, ...cancel } = {}) => crystals.verify(key, { ...from(egress) }, cancel),
+    forget: crystals.remove,
   };
 }

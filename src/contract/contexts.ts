@@ -129,12 +129,6 @@ const contextEventSchema = z
   ])
   .meta({ id: 'ContextEvent' });
 
-export type WireContext = z.infer<typeof contextSchema>;
-export type WireRich = z.infer<typeof richSchema>;
-export type WireCells = z.infer<typeof cellsSchema>;
-export type WireContextEvent = z.infer<typeof contextEventSchema>;
-export type WireContextResult = z.infer<typeof contextResultSchema>;
-
 export const contexts = family({
   open: {
     route: 'POST /api/v1/contexts',

@@ -226,14 +226,6 @@ export const rotatedSchema = z
   .object({ sealed: z.int().describe('Number of secrets, of all users.') })
   .meta({ id: 'RotatedSecrets' });
 
-export type WireEgressDefault = z.infer<typeof egressDefaultSchema>;
-export type WireEgressState = z.infer<typeof egressStateSchema>;
-export type WireGrants = z.infer<typeof grantsSchema>;
-export type WireEgressLog = z.infer<typeof egressLogSchema>;
-export type WireEgressUsage = z.infer<typeof egressUsageSchema>;
-export type WireBindings = z.infer<typeof bindingsSchema>;
-export type WireSecrets = z.infer<typeof secretsSchema>;
-
 export const egress = family({
   log: {
     route: 'GET /api/v1/egress/log',

@@ -1,6 +1,7 @@
 /** The abilities and settings of a host, on the wire. */
 import { z } from 'zod';
 import { softLimitNames } from '../seams/limits.ts';
+import { networks } from '../seams/sandbox.ts';
 import { gradeSchema, runtimeSchema } from './sandboxes.ts';
 
 const capabilitiesSchema = z.object({
@@ -10,7 +11,7 @@ const capabilitiesSchema = z.object({
     .array(z.enum(softLimitNames))
     .describe('Limits that the guest enforces by counting, because the host has no control group for them.'),
   images: z.boolean(),
-  networks: z.array(z.string()),
+  networks: z.array(z.enum(networks)),
   mounts: z.boolean(),
   users: z.enum(['always', 'root-access', 'never']),
   adoption: z.boolean(),
@@ -58,11 +59,11 @@ export const settingsSchema = z
       z.object({
         name: z.string(),
         value: z.unknown().describe('`***` for a secret that is set.'),
-        source: z.object({
-          from: z.enum(['default', 'file', 'variable']),
-          path: z.string().optional(),
-          name: z.string().optional(),
-        }),
+        source: z.discriminatedUnion('from', [
+          z.object({ from: z.literal('default') }),
+          z.object({ from: z.literal('file'), path: z.string() }),
+          z.object({ from: z.literal('variable'), name: z.string() }),
+        ]),
         meaning: z.string(),
       }),
     ),

@@ -100,9 +100,6 @@ const journalGrepSchema = z
   .object({ lines: z.array(z.object({ ...lineShape, is_match: z.boolean() })), truncated: z.boolean() })
   .meta({ id: 'JournalMatches' });
 
-export type JournalEvent = z.infer<typeof journalEventSchema>;
-export type JournalPage = z.infer<typeof journalPageSchema>;
-
 export const journals = family({
   list: {
     route: 'GET /api/v1/sandboxes/{chat}/journals',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { userPattern } from '../base/identity.ts';
+import type { Own } from './names.ts';
 import { family, notFound } from './operation.ts';
 
 /**
@@ -48,7 +49,7 @@ const keyParamSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{12}$/),
 });
 
-export type WireKey = z.infer<typeof keySchema>;
+export type Key = Own<z.infer<typeof keySchema>>;
 
 export const keys = family({
   list: {

@@ -135,10 +135,6 @@ const signalSchema = z
   })
   .meta({ id: 'Signal' });
 
-export type OutputEvent = z.infer<typeof outputEventSchema>;
-export type WireStarted = z.infer<typeof startedSchema>;
-export type WireExecResult = z.infer<typeof execResultSchema>;
-
 export const processes = family({
   exec: {
     route: 'POST /api/v1/sandboxes/{chat}/exec',

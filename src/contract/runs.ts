@@ -147,11 +147,6 @@ const runRecordSchema = runSummarySchema
   })
   .meta({ id: 'RunRecord' });
 
-export type WireRunSummary = z.infer<typeof runSummarySchema>;
-export type WireRunRecord = z.infer<typeof runRecordSchema>;
-export type WireRunEvent = z.infer<typeof runEventSchema>;
-export type WireRunResult = z.infer<typeof runResultSchema>;
-
 export const runs = family({
   run: {
     route: 'POST /api/v1/runs',

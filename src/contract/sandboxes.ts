@@ -187,8 +187,6 @@ const usageEventSchema = z
   .discriminatedUnion('type', [usageSchema.extend({ type: z.literal('usage') }), endEvent, problemEvent])
   .meta({ id: 'UsageEvent' });
 
-export type PullEvent = z.infer<typeof pullEventSchema>;
-
 export const sandboxes = family({
   create: {
     route: 'POST /api/v1/sandboxes',

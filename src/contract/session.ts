@@ -39,7 +39,6 @@ const linkSchema = z
   .meta({ id: 'LoginLink' });
 
 export type WireSession = z.infer<typeof sessionSchema>;
-export type WireLoginLink = z.infer<typeof linkSchema>;
 
 export const session = family({
   login: {

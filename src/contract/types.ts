@@ -42,6 +42,11 @@ export type FirstOf<O> = Own<Output<Socket<O, 'first'>>>;
 export type ClientMessageOf<O> = Own<Output<Socket<O, 'fromClient'>>>;
 export type ServerMessageOf<O> = Given<Output<Socket<O, 'fromServer'>>>;
 
+/** The messages of a socket as its client sends and receives them; a `problem` is thrown. */
+export type GivenFirstOf<O> = Given<Input<Socket<O, 'first'>>>;
+export type GivenMessageOf<O> = Given<Input<Socket<O, 'fromClient'>>>;
+export type ReadMessageOf<O> = Exclude<Own<Output<Socket<O, 'fromServer'>>>, Failed>;
+
 /** The result of a client call. */
 export type ResultOf<O> = O extends { readonly answer: { readonly schema: infer S } }
   ? Only<Own<Output<S>>, O>

@@ -92,7 +92,7 @@ describe.skipIf(missing !== '')(
         'live run': () => drained(alice.runs.live('echo', 'shell', { image })),
         command: () => alice.runs.exec({ argv: ['true'] }, { image }),
         context: () => alice.contexts.open('python', { image }),
-        pull: () => alice.pull(image),
+        pull: () => alice.images.pull(image),
       };
       for (const [door, asked] of Object.entries(doors))
         expect(await refusal(asked()), door).toMatchObject({

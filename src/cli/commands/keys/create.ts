@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { localUser } from '../../../base/identity.ts';
 import { e2bForm, scopes } from '../../../contract/keys.ts';
+import { toWire } from '../../../contract/rename.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { createKey } from '../../connect/api-keys.ts';
 import { parseValues } from '../../input/values.ts';
@@ -33,7 +34,7 @@ export const keysCreateCommand: CliCommand = {
     const { user, scope, label, e2b } = parseValues(createValues, context);
     const made = await createKey(context, { user, scopes: scope, label });
     const key = e2b ? { ...made, secret: e2bForm(made.secret) } : made;
-    out(json ? JSON.stringify(key) : key.secret);
+    out(json ? JSON.stringify(toWire(key)) : key.secret);
     return exitCodes.done;
   },
 };

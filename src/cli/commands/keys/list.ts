@@ -1,3 +1,4 @@
+import { toWire } from '../../../contract/rename.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { listKeys } from '../../connect/api-keys.ts';
 
@@ -11,10 +12,10 @@ export const keysListCommand: CliCommand = {
     const { json, out } = context;
     const all = await listKeys(context);
     if (json) {
-      out(JSON.stringify(all));
+      out(JSON.stringify(toWire(all)));
       return exitCodes.done;
     }
-    for (const { id, user, scopes, label, created_at: created, revoked_at: revoked } of all) {
+    for (const { id, user, scopes, label, createdAt: created, revokedAt: revoked } of all) {
       const state = revoked ? `revoked ${revoked}` : `created ${created}`;
       out([id, user, scopes.join(','), state, label].join('  ').trimEnd());
     }
