@@ -111,7 +111,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode shell${reason}`, patience, 
     again.type('exit\r');
     expect(await again.over).toBe(0);
     await using unknown = home.sit(['shell', '--process', 'nobody', 'many']);
-    await unknown.sees('No terminal nobody runs');
+    await unknown.sees('There is no running terminal nobody');
     expect(await unknown.over).toBe(125);
   });
 
