@@ -1,4 +1,4 @@
-/** The HTTP API, from the outside in: what every request passes, then the routes. */
+/** The HTTP API: first the checks that every request passes, then the routes. */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
@@ -34,10 +34,10 @@ export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.use(requestId({ limitLength: 64 }));
   app.use(logRequests(parts.log));
   app.use(closeWhen(stopping));
-  // This server speaks plain HTTP; whether a proxy before it pins TLS is the proxy's to say.
+  // This server speaks plain HTTP. A proxy in front of it decides whether to send HSTS.
   app.use(secureHeaders({ strictTransportSecurity: false }));
   app.use(checkOrigin(options));
-  // One middleware for all, so that a key has one allowance.
+  // One middleware for all routes, so that a key has one allowance.
   const { doors = [] } = parts;
   const authenticated = authenticate(parts, options, (context) => firstKnown(doors, context));
   for (const path of doors.flatMap(({ paths }) => paths)) app.use(path, refuseWhen(stopping));
@@ -73,8 +73,8 @@ function refuseWhen(stopping: AbortSignal) {
 }
 
 /**
- * A client that keeps its connection open would hold the stop up. One whose body was refused unread must not use the
- * connection again: the rest of the body is still on its way.
+ * A client that keeps its connection open would delay the stop. A client whose body was refused unread must not reuse
+ * the connection, because the rest of the body is still being sent.
  */
 function closeWhen(stopping: AbortSignal) {
   return createMiddleware<ApiEnv>(async (context, next) => {

@@ -4,7 +4,7 @@ import type { BodyLimit } from '../contract/operation.ts';
 
 const mebibyte = 1024 ** 2;
 export const bodyLimits: Readonly<Record<BodyLimit, ReturnType<typeof limitBody>>> = {
-  // JSON may write one character in six bytes, and an entry has up to a million of them.
+  // JSON may write one character in six bytes, and an entry has up to a million characters.
   entry: limitBody(8 * mebibyte),
   command: limitBody(16 * mebibyte),
   many: limitBody(64 * mebibyte),

@@ -1,4 +1,4 @@
-/** Bytes that go out as they are: whole, or the one range that was asked for. */
+/** Raw bytes: complete, or the one requested range. */
 import type { Context } from 'hono';
 import { GeodeError } from '../base/errors.ts';
 import type { Operation } from '../contract/operation.ts';
@@ -7,9 +7,9 @@ import type { ApiEnv } from './environment.ts';
 export const anyBytes = 'application/octet-stream';
 
 export interface Bytes {
-  /** Left out where it shows only with the last byte. */
+  /** Left out if it becomes known only with the last byte. */
   readonly size?: number;
-  /** Pulled by the reader; leaving it ends the source. */
+  /** Read on demand; leaving it ends the source. */
   read(range: { readonly offset?: number; readonly length?: number }): AsyncIterable<Uint8Array>;
 }
 

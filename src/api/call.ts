@@ -1,4 +1,4 @@
-/** Facts about the request that a handler answers, apart from its input. */
+/** Facts about the request, besides its input. */
 import type { Context } from 'hono';
 import { GeodeError } from '../base/errors.ts';
 import type { Scope } from '../contract/keys.ts';
@@ -14,27 +14,27 @@ export interface Call {
   readonly caller: Caller;
   /** Fires when the caller leaves or the server stops. */
   readonly signal: AbortSignal;
-  /** Fires when the caller leaves: for what may end in its own time when the server stops. */
+  /** Fires when the caller leaves, for work that may continue while the server stops. */
   readonly left: AbortSignal;
   readonly stopping: AbortSignal;
-  /** The caller's own: no handler can reach those of others. */
+  /** The caller's own objects: no handler can reach those of other users. */
   readonly sandboxes: UserSandboxes;
   readonly memory: Memory;
-  /** The most that the caller's sandboxes may use. */
+  /** The maximum limits of the caller's sandboxes. */
   readonly mostLimits: Limits;
-  /** The host itself calls, for a program in this sandbox. */
+  /** Set if the host itself calls, for a program in this sandbox. */
   readonly reach: ToolReach | undefined;
-  /** Values of the caller that no result may show. */
+  /** Secrets of the caller that must not appear in results. */
   secretValues(): readonly string[];
-  /** Where a caller that was cut off goes on. */
+  /** Where an interrupted caller continues. */
   readonly resumeAfter: number | undefined;
-  /** The caller asks for events where it could have one answer. */
+  /** The caller asks for events instead of one answer. */
   readonly wantsEvents: boolean;
   /** The caller asks for a WebSocket. */
   readonly wantsSocket: boolean;
-  /** `forbidden` unless the caller has the scope. */
+  /** Throws `forbidden` unless the caller has the scope. */
   require(scope: Scope): void;
-  /** The bytes that are sent, as they come. A caller that is cut off makes the reading fail. */
+  /** The request body as it arrives. Reading fails when the connection is lost. */
   body(): AsyncIterable<Uint8Array>;
 }
 
@@ -74,12 +74,12 @@ export function callOf(context: Context<ApiEnv>): Call {
   };
 }
 
-/** True for the operator of the host: on its own socket, or with an operator key. */
+/** True for the operator of the host, on its own socket or with an operator key. */
 export function isOperator({ caller }: Pick<Call, 'caller'>): boolean {
   return caller.actsFor === 'anyone' || caller.scopes.includes('admin');
 }
 
-/** The name for the audit: on the host's own socket it is the operator. */
+/** The caller's name for the audit; on the host's own socket it is the operator. */
 export function nameOf({ keyId }: Caller): string {
   return /^[0-9a-f]{12}$/.test(keyId) ? `key ${keyId}` : keyId;
 }

@@ -1,6 +1,7 @@
 /**
- * Shares the connections of a server among its callers. A connection belongs to the key of its last request; until there
- * is one it belongs to nobody. A key that opens many connections loses its own oldest ones, so another caller always gets in.
+ * Shares the connections of a server among its callers. A connection belongs to the key of its last request, and to
+ * nobody before its first. A key that opens many connections loses its own oldest ones, so other callers always get
+ * in.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,16 +9,16 @@ import type { Duplex } from 'node:stream';
 import { GeodeError } from '../base/errors.ts';
 
 export interface ConnectionLimits {
-  /** In all. */
+  /** Maximum connections in total. */
   readonly most: number;
   /** Maximum connections of one key. */
   readonly ofKey: number;
-  /** That belong to nobody, and of these from one address. */
+  /** Maximum connections without a key, and of these from one address. */
   readonly anonymous: number;
   readonly ofAddress: number;
 }
 
-/** A quarter for one key and a quarter for those without one leave half of them for others. */
+/** A quarter for one key and a quarter for those without a key leave half for others. */
 export function shareOf(most: number): ConnectionLimits {
   const quarter = Math.max(1, Math.floor(most / 4));
   return { most, ofKey: quarter, anonymous: quarter, ofAddress: Math.max(1, Math.floor(quarter / 2)) };
@@ -28,13 +29,16 @@ interface Connection {
   readonly address: string;
   readonly table: Connections;
   key: string | undefined;
-  /** Requests under way, streams and WebSockets included. */
+  /** Requests in progress, including streams and WebSockets. */
   requests: number;
 }
 
 const connections = new WeakMap<Duplex, Connection>();
 
-/** `rate_limited` when the key has too many open with requests under way. A socket of no such server is let be. */
+/**
+ * Throws `rate_limited` if the key has too many connections with requests in progress. Ignores a socket of another
+ * server.
+ */
 export function claimConnection(socket: Duplex, key: string): void {
   const connection = connections.get(socket);
   connection?.table.claim(connection, key);
@@ -101,7 +105,7 @@ export class Connections {
     return [...this.#open].filter(passes);
   }
 
-  /** The oldest without a request, or the oldest. The newest is the one that room is made for. */
+  /** The oldest one without a request, else the oldest, but never the newest, for which room is made. */
   #endOne(among: readonly Connection[]): void {
     const older = among.filter((each) => each !== [...this.#open].at(-1));
     const ended = older.find(({ requests }) => requests === 0) ?? older[0];

@@ -1,6 +1,6 @@
 /**
- * A WebSocket as a conversation: messages come one at a time, and a sender that is faster than its reader waits, on
- * both sides. A peer that does not answer a ping in time is gone.
+ * A WebSocket as a conversation. Messages are handled one at a time, and a sender that is faster than its reader
+ * waits, on both sides. A peer that does not answer a ping in time is disconnected.
  */
 import { EventEmitter, once } from 'node:events';
 import { WebSocket } from 'ws';
@@ -13,7 +13,7 @@ export type Message =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'bytes'; readonly bytes: Uint8Array };
 
-/** So much may be on its way to a slow reader before the sender waits. */
+/** Maximum bytes on their way to a slow reader before the sender waits. */
 const mostAheadBytes = 256 * 1024;
 /** Maximum unread messages before the peer is paused. */
 const mostWaiting = 16;
@@ -34,7 +34,7 @@ export class Conversation {
     socket.on('pong', () => {
       this.#answered = true;
     });
-    // The close that follows an error says all there is to say.
+    // The close event that follows an error has all the details.
     socket.on('error', () => {});
     socket.on('close', () => this.#end());
     this.#ping = setInterval(() => this.#ask(), pingMs);
@@ -45,7 +45,7 @@ export class Conversation {
     return this.#left.signal;
   }
 
-  /** The messages of the peer, until it leaves. Only one reader at a time. */
+  /** The messages of the peer until it leaves. Only one reader at a time. */
   async *messages(): AsyncGenerator<Message> {
     while (this.#waiting.length > 0 || !this.signal.aborted) {
       const next = this.#waiting.shift();
@@ -55,7 +55,7 @@ export class Conversation {
     }
   }
 
-  /** The next message as one that the schema allows; undefined when the peer leaves first. */
+  /** The next message, checked against the schema; undefined if the peer leaves first. */
   async first<T>(schema: ZodType<T>): Promise<T | undefined> {
     for await (const message of this.messages()) return parseMessage(schema, message);
     return undefined;
@@ -65,7 +65,7 @@ export class Conversation {
     await this.#send(JSON.stringify(message));
   }
 
-  /** Bytes of a stream, with the byte before them that names it. */
+  /** Bytes of a stream, with a first byte that identifies the stream. */
   async write(stream: number, bytes: Uint8Array): Promise<void> {
     await this.#send(Buffer.concat([Buffer.of(stream), bytes]));
   }
@@ -75,7 +75,7 @@ export class Conversation {
     const cut = setTimeout(() => this.#socket.terminate(), closeDeadlineMs);
     const closed = once(this.#socket, 'close');
     this.#socket.close(code, reason);
-    // A peer whose messages nobody reads any more could not say goodbye either.
+    // If nobody reads the peer's messages, its goodbye would not be read either.
     this.#socket.resume();
     await closed;
     clearTimeout(cut);
@@ -97,7 +97,7 @@ export class Conversation {
   }
 
   #ask(): void {
-    // A peer that we do not read cannot be heard answering.
+    // While its messages are not read, its pong cannot be seen.
     if (this.#socket.isPaused) return;
     if (!this.#answered) {
       this.#socket.terminate();

@@ -1,6 +1,6 @@
 /**
- * The dashboard's built files. The page may load scripts, styles and data from this server only, nothing may frame it,
- * and a style that a library adds to it needs the nonce of this answer.
+ * The dashboard's built files. The page may load scripts, styles and data from this server only, and nothing may
+ * frame it. A style that a library adds needs the nonce of this answer.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ export function serveDashboard(app: OpenAPIHono<ApiEnv>, folder: string): void {
       const isPacked = /\bgzip\b/.test(context.req.header('accept-encoding') ?? '');
       return context.body(isPacked ? asset.packed : asset.plain, 200, {
         'Content-Type': type,
-        // The name has a hash of the content in it.
+        // The name contains a hash of the content.
         'Cache-Control': 'public, max-age=31536000, immutable',
         Vary: 'Accept-Encoding',
         ...(isPacked && { 'Content-Encoding': 'gzip' }),

@@ -2,12 +2,12 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ApiEnv, ApiParts, Caller } from './environment.ts';
 
-/** A foreign wire that the server speaks beside its own. The host chooses which doors there are. */
+/** The protocol of another product that the server speaks in addition to its own. The host chooses the doors. */
 export interface Door {
-  /** The paths that it answers. */
+  /** The paths that it serves. */
   readonly paths: readonly string[];
-  /** The caller of a request that comes without a key of Geode; undefined where the door knows none. */
+  /** The caller of a request without a Geode key; undefined if the door does not know one. */
   caller(context: Context<ApiEnv>): Caller | undefined;
-  /** Adds its routes. `authenticated` lets only known callers through, and counts their requests. */
+  /** Adds its routes. `authenticated` lets only known callers through and counts their requests. */
   serve(app: OpenAPIHono<ApiEnv>, parts: ApiParts, authenticated: MiddlewareHandler<ApiEnv>): void;
 }

@@ -7,8 +7,8 @@ const pauseMs = 10;
 const longestMs = 5_000;
 
 /**
- * Output that no host has received yet waits in the sandbox: a reader of the journals first waits until everything
- * written so far is on record. It does not wait for a guest that does not answer.
+ * Output that no host has received yet waits in the sandbox. A reader of the journals first waits until everything
+ * written so far is recorded, but not for a guest that does not answer.
  */
 export async function drainOutput(sandboxes: UserSandboxes, chat: string, { signal }: Cancel): Promise<void> {
   const deadline = { ms: longestMs, what: 'Hearing what the sandbox has to say', signal };

@@ -33,8 +33,8 @@ export function newEgress(
 }
 
 /**
- * For a run. `undefined`: nothing was asked, and the default of the user holds; `null`: it reaches nothing. A run that a
- * tool of a sandbox starts reaches what it would reach otherwise, as far as that sandbox may reach it too.
+ * For a run. `undefined`: the user's default policy; `null`: no network. A run that a tool of a sandbox starts gets
+ * the same policy, limited to what that sandbox may reach.
  */
 export function runEgress(
   call: Pick<Call, 'caller' | 'reach'>,
@@ -49,7 +49,7 @@ export function runEgress(
   return own && bound ? within(own, bound) : null;
 }
 
-/** For a sandbox that is there. What the operator gave it may stay, and what the operator denies stays denied. */
+/** For an existing sandbox. Permissions from the operator stay, and the operator's deny rules stay. */
 export function changedEgress(
   call: Pick<Call, 'caller' | 'reach'>,
   host: EgressHost,
@@ -62,8 +62,8 @@ export function changedEgress(
 }
 
 /**
- * A key leads to no private address and sends no credential anywhere but to its own service, unless it is one of
- * the operator of the host.
+ * Without operator rights a key cannot allow private addresses, and cannot send a credential anywhere except to its
+ * own service.
  */
 function checkEgressReach(
   call: Pick<Call, 'caller' | 'reach'>,

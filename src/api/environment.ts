@@ -33,19 +33,19 @@ import type { Door } from './door.ts';
 import type { McpDoor } from './mcp-door.ts';
 
 /**
- * The parts of the server. The caller that starts it owns the parts and closes them after `stop`. The routes of a part that
- * is left out are not there.
+ * The parts of the server. The caller that starts it owns the parts and closes them after `stop`. Routes of a missing
+ * part do not exist.
  */
 export interface ApiParts {
   readonly memory: MemoryStore;
-  /** With `journals`: the sandboxes that stay, their processes, files and snapshots. */
+  /** With `journals`: the persistent sandboxes, their processes, files and snapshots. */
   readonly sandboxes?: Sandboxes;
   /** Output of a sandbox's processes, by the sandbox's id and its user; `raw` does not hide secrets. */
   readonly journals?: (sandboxId: string, show: 'redacted' | 'raw', user: User) => JournalReading;
   readonly runs?: Runs;
-  /** Runs that are over. */
+  /** Finished runs. */
   readonly history?: RunHistory;
-  /** Servers in sandboxes, shown on this machine. */
+  /** Servers in sandboxes, available on this machine. */
   readonly previews?: Previews;
   /** Network policies, network requests and the credentials of bindings. */
   readonly egress?: EgressHost;
@@ -55,22 +55,22 @@ export interface ApiParts {
   readonly agents?: Agents;
   readonly solves?: OpenedSolves;
   readonly open?: OpenFresh;
-  /** The most that a caller without the scope `admin` may ask for; left out: Geode's own maxima. */
+  /** Maximum limits for callers without the scope `admin`; left out: Geode's own maxima. */
   readonly mostLimits?: Limits;
   /** Interpreters that callers opened. Shared by all servers of a host. */
   readonly contexts?: LiveContexts;
-  /** Every runtime with what it promises here, or why it cannot. */
+  /** Every runtime with its guarantees here, or the reason why it does not work. */
   readonly probe?: () => Promise<readonly ProbedRuntime[]>;
-  /** Finds an image and fetches one that is missing: the progress, then the image. */
+  /** Finds an image and pulls a missing one: yields the progress, then the image. */
   readonly image?: (
     name: string,
     options: { readonly runtime?: RuntimeName } & Cancel,
   ) => AsyncGenerator<PullEvent, ImageFacts>;
-  /** The images that Geode pulls and keeps itself. */
+  /** The images that Geode pulls and stores itself. */
   readonly imageStore?: ImageStore;
   /** Geode's own images. */
   readonly images?: BuiltImages;
-  /** Every setting as it is in force; the API masks the secrets among them. */
+  /** Every setting with its current value; the API masks the secrets among them. */
   readonly settings?: () => readonly Setting[];
   readonly doctor?: (cancel: Cancel) => Promise<readonly MachineCheck[]>;
   /** Chats with agents, on every channel. */
@@ -79,50 +79,50 @@ export interface ApiParts {
   readonly events?: Events;
   /** Tools for programs in sandboxes. */
   readonly tools?: ToolSessions;
-  /** Foreign wires, such as E2B's at `/e2b`. */
+  /** Protocols of other products, such as E2B's at `/e2b`. */
   readonly doors?: readonly Door[];
   /** Tools for models, at `/mcp`. */
   readonly mcp?: McpDoor;
-  /** `off` lets everyone in as the local user; `startApi` refuses that on a public address. */
+  /** `off` accepts everyone as the local user; `startApi` refuses that on a public address. */
   readonly keys: KeyStore | 'off';
-  /** Sessions of the dashboard, and the links that open them. */
+  /** Dashboard sessions, and the login links. */
   readonly logins?: Logins;
-  /** Where the built files of the dashboard are. */
+  /** Folder of the dashboard's built files. */
   readonly dashboardFolder?: string;
   readonly log: Logger;
-  /** Geode's own version. */
+  /** Geode's version. */
   readonly version: string;
-  /** Asks this host to make room for another, on its socket only; false while it has work. */
+  /** Asks this host to end for another one, on its socket only. False while it has work. */
   readonly leave?: () => boolean;
 }
 
 export interface ApiOptions {
   /**
-   * How callers are identified. `keys`: the user whose key is sent. `socket`: the local user, who runs this host, may do
-   * everything and may act for any user; only for a socket that nobody else can connect to. `tools`: the user that the
-   * host itself names, for tools in sandboxes: without a server, and never as an operator.
+   * How callers are identified. `keys`: the user of the key. `socket`: the local user, who runs this host, may do
+   * everything and may act for any user; only for a socket that nobody else can connect to. `tools`: the user that
+   * the host names, for tools in sandboxes: without a server, and never as an operator.
    */
   readonly callers: 'keys' | 'socket' | 'tools';
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Names, besides localhost and IP addresses, under which this server is reached. */
+  /** Names of this server, besides localhost and IP addresses. */
   readonly allowedHosts: readonly string[];
-  /** Origins of other servers' pages that may call this one from a browser. */
+  /** Origins of pages on other servers that may call this one from a browser. */
   readonly allowedOrigins: readonly string[];
   /** Requests of one key. */
   readonly rate: RateLimit;
-  /** Of these, requests that need a scope. */
+  /** Requests that need a scope. */
   readonly scopeRates: Readonly<Partial<Record<Scope, RateLimit>>>;
   /** Attempts with a wrong key from one address. */
   readonly failureRate: RateLimit;
   readonly connections: number;
-  /** Of these, those of one key and of nobody; a quarter each by default. */
+  /** Maximum connections of one key and of callers without one; a quarter each by default. */
   readonly connectionShares?: Partial<ConnectionLimits>;
-  /** How long a client may take to send its headers, and its whole request. */
+  /** Maximum time for a client to send its headers, and its whole request. */
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
-  /** How long requests under way may go on after `stop`. */
+  /** How long requests in progress may continue after `stop`. */
   readonly stopTimeoutMs: number;
 }
 
@@ -149,9 +149,9 @@ export interface Caller {
   readonly actsFor: 'self' | 'anyone';
 }
 
-/** There where the request asks for a WebSocket. */
+/** Present if the request asks for a WebSocket. */
 export interface Upgrade {
-  /** The request becomes a conversation, which this leads from its first to its last message. */
+  /** Turns the request into a conversation, handled from its first to its last message. */
   accept(lead: (conversation: Conversation) => Promise<void>): void;
 }
 
@@ -164,13 +164,13 @@ export interface ApiEnv {
     requestId: string;
     log: Logger;
     caller: Caller;
-    /** Counts a request that needs the scope; `rate_limited` when there were too many. */
+    /** Counts a request that needs the scope. Throws `rate_limited` if there were too many. */
     spendScope: (scope: Scope) => void;
-    /** The most that the caller's sandboxes may use; empty for callers with the scope `admin`. */
+    /** The maximum limits of the caller's sandboxes; empty for callers with the scope `admin`. */
     mostLimits: Limits;
     /** The caller's own namespace: the only memory that a route can reach. */
     memory: Memory;
-    /** Values of the caller that no result may show. */
+    /** Secrets of the caller that must not appear in results. */
     secretValues: () => readonly string[];
     /** The caller's own sandboxes: the only ones that a route can reach. */
     sandboxes: UserSandboxes;

@@ -1,6 +1,6 @@
 /**
- * Logs are lines on stderr: JSON for programs, one plain line for a person at a terminal. They carry no bodies, no
- * queries, no keys and no secrets.
+ * Log lines on stderr: JSON for programs, one plain line for a person at a terminal. They contain no bodies, queries,
+ * keys or secrets.
  */
 import { createMiddleware } from 'hono/factory';
 import { type Logger, pino, stdSerializers } from 'pino';
@@ -19,7 +19,7 @@ export function createLog(
     { level, base: null, serializers: { err: errorFacts } },
     {
       write: (line) => {
-        // Our own keys keep their id, so that a person sees which one it was.
+        // Geode's own keys keep their id, so that a person sees which one it was.
         const named = line.replaceAll(
           new RegExp(keysInText, 'g'),
           (_, one, other) => `geode_${one ?? other}_[redacted]`,
@@ -34,7 +34,7 @@ function toStderr(line: string): void {
   process.stderr.write(process.stderr.isTTY ? plainLine(line) : line);
 }
 
-/** An error of the catalogue says all there is to know; where another came from is in its stack. */
+/** A GeodeError explains itself; other errors need their stack. */
 function errorFacts(error: unknown): unknown {
   if (isGeodeError(error) && error.code !== 'internal')
     return { type: error.name, code: error.code, message: error.message };
@@ -60,7 +60,7 @@ export function plainLine(line: string): string {
   const why = err?.message === undefined || msg.includes(err.message) ? '' : `: ${err.message}`;
   const code = err?.code === undefined ? '' : ` (${err.code})`;
   const text = `${new Date(time).toTimeString().slice(0, 8)} ${pino.levels.labels[level]} ${what}${why}${code}`;
-  // Text from elsewhere neither breaks the line nor moves the cursor.
+  // Text from elsewhere must not break the line or move the cursor.
   return `${text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')}\n`;
 }
 

@@ -2,10 +2,10 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ApiEnv, Caller } from './environment.ts';
 
-/** Opened once for a server, and told when that stops. */
+/** Opened once for a server, and notified when it stops. */
 export type McpDoor = (stopping: AbortSignal) => McpAnswer;
 
-/** Answers a request, and may call this API for the same caller: with the same key, and no other. */
+/** Answers a request, and may call this API for the same caller, with the same key only. */
 type McpAnswer = (
   request: Request,
   caller: Caller,

@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ApiEnv } from './environment.ts';
 
-/** The OpenAPI 3.1 document of all routes that the app has by now. */
+/** The OpenAPI 3.1 document of all routes that the app has so far. */
 export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
     type: 'http',
@@ -16,7 +16,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
       description: 'Sandboxes for agents, code that runs in them, and a memory of what they learned.',
     },
-    // Relative, so that the document is right under whatever name the server is reached.
+    // Relative, so that the document is correct under any name of the server.
     servers: [{ url: '/' }],
     tags: [
       {

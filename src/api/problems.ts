@@ -1,4 +1,4 @@
-/** Turns whatever was thrown into the one shape of a refusal. What a failure inside says stays in the log. */
+/** Turns any thrown value into the one error format. Details of internal failures stay in the log. */
 import type { Hook } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
@@ -12,7 +12,7 @@ export function answerProblem(thrown: unknown, context: Context<ApiEnv>): Respon
   const { retry_after_s: wait } = error.details;
   if (typeof wait === 'number') context.header('Retry-After', String(wait));
   const { status } = errorCatalogue[error.code];
-  // A caller that left reads no status; 499 is not one that HTTP knows.
+  // A caller that left reads no status; 499 is not a standard one.
   return context.json(problemFor(context, error), status === 499 ? 408 : status);
 }
 
@@ -29,14 +29,14 @@ export function errorOf(thrown: unknown, context: Context<ApiEnv>): GeodeError {
   return new GeodeError('internal', reasonOf(thrown), { cause: thrown });
 }
 
-/** The operator gets the full message: it is their machine. */
+/** The operator gets the full message, because it is their machine. */
 export function problemFor({ var: { caller } }: Context<ApiEnv>, error: GeodeError): Problem {
-  // A request that never came to a caller has none.
+  // A request that was refused before it had a caller has none.
   return (caller as Caller | undefined)?.actsFor === 'anyone' ? wholeProblem(error) : problemOf(error);
 }
 
 export function problemOf(error: GeodeError): Problem {
-  // From 500 on the words are about the inside: addresses, files, what another server said.
+  // From 500 on a message describes internals: addresses, files, errors of other servers.
   if (error.status >= 500) {
     const { code } = error;
     const message = publicMessages[code] ?? 'The server failed to do this';
@@ -59,7 +59,7 @@ const publicMessages: Partial<Record<ErrorCode, string>> = {
   timed_out: 'This took too long',
 };
 
-/** Throws the code that the catalogue has for the first field that the schema refused. */
+/** Throws the catalogue's error for the first field that the schema refused. */
 export const refuseInvalid: Hook<unknown, ApiEnv, string, void> = (result) => {
   if (result.success) return;
   const [issue] = result.error.issues;

@@ -1,4 +1,4 @@
-/** The interactive reference page. Its assets are files of this installation: it needs no other server. */
+/** The interactive reference page. Its assets are part of this installation: it needs no other server. */
 import { readFile } from 'node:fs/promises';
 import { Hono } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
@@ -60,7 +60,7 @@ const page = `<!doctype html>
 </html>
 `;
 
-// The key that a person types in stays in the page's memory and is gone with it.
+// The key that a person enters stays in the page's memory and is lost with it.
 const script = `
 if (matchMedia('(prefers-color-scheme: dark)').matches) document.documentElement.classList.add('dark-mode');
 SwaggerUIBundle({

@@ -34,7 +34,7 @@ export function routeOf(operation: Operation): RouteConfig {
 function middlewareOf({ scope, body, form, takes }: Operation) {
   const scopes = scope === 'any' || scope === 'nobody' ? [] : [scope].flat();
   const limit = form ? 'many' : (body?.limit ?? 'entry');
-  // A signed body (from a platform) is read whole; other bytes are streamed.
+  // A signed body (from a platform) is read completely; other bytes are streamed.
   const isRead = body !== undefined || form !== undefined || takes?.type === '*/*';
   return [...scopes.map(requireScope), ...(isRead ? [bodyLimits[limit]] : [])];
 }

@@ -1,4 +1,4 @@
-/** How a handler comes to a sandbox of its caller. */
+/** How a handler gets a sandbox of its caller. */
 import { GeodeError } from '../base/errors.ts';
 import { checkLimits, checkMostLimits, type Limits } from '../seams/limits.ts';
 import type { PersistentSandbox, PersistentSpec } from '../seams/persistent.ts';
@@ -7,12 +7,12 @@ import type { Call } from './call.ts';
 
 type Reaching = Pick<Call, 'sandboxes' | 'signal'>;
 
-/** Started or resumed if need be: for what changes something. */
+/** Started or resumed if needed: for changes. */
 export function startedSandbox({ sandboxes, signal }: Reaching, chat: string): Promise<PersistentSandbox> {
   return sandboxes.start(chat, { signal });
 }
 
-/** As it is: to look at a sandbox is no reason to start or resume it. */
+/** As it is: reading is no reason to start or resume it. */
 export async function runningSandbox(call: Reaching, chat: string): Promise<PersistentSandbox> {
   const { state } = await call.sandboxes.inspect(chat, { signal: call.signal });
   if (state === 'stopped') throw new GeodeError('sandbox_stopped', `The sandbox of this chat is stopped.`);
@@ -20,7 +20,7 @@ export async function runningSandbox(call: Reaching, chat: string): Promise<Pers
   return startedSandbox(call, chat);
 }
 
-/** A caller's wishes for a new sandbox. Limits and runtime must be passed, so that no door forgets them. */
+/** A caller's settings for a new sandbox. Limits and runtime are required, so that no door forgets them. */
 interface AskedOfSandbox {
   readonly runtime: RuntimeName | undefined;
   readonly limits: Limits | undefined;
@@ -30,9 +30,9 @@ interface AskedOfSandbox {
 }
 
 /**
- * The one place that decides what a caller may ask of a new sandbox. A key reaches no file of the machine and no
- * network around its policy, runs nothing without walls or as root, and takes no more of the machine than the maxima allow,
- * unless it has the scope `admin`, as the local user on the host's own socket does.
+ * The one place that decides what a caller may request for a new sandbox. Without the scope `admin`, a key cannot
+ * mount files of the machine, bypass the network policy, run without walls or as root, or exceed the maximum limits.
+ * The local user on the host's own socket has that scope.
  */
 export function checkReach(
   { caller, mostLimits }: Pick<Call, 'caller' | 'mostLimits'>,

@@ -35,7 +35,7 @@ export function serveParts(app: OpenAPIHono<ApiEnv>, parts: ApiParts, { failureR
   serve(app, contract.server, serverHandlers(parts));
   serve(app, contract.entries, entryHandlers);
   serve(app, contract.memory, memoryHandlers(parts.memory));
-  // Paths with a name come before the one that takes any id.
+  // Fixed paths come before the path that takes any id.
   serve(app, contract.sockets, socketHandlers(parts));
   serve(app, contract.runs, runHandlers(parts.runs, parts.history, egress));
   serve(app, contract.images, imageHandlers(parts.images, parts.image));

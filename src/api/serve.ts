@@ -1,4 +1,4 @@
-/** Puts handlers behind declared operations: input is checked and renamed before, answers are renamed behind. */
+/** Connects handlers to declared operations: checks and renames the input, renames the answer. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { freeNames } from '../contract/free-names.ts';
@@ -15,7 +15,7 @@ import { sendEvents } from './streams.ts';
 import { converse } from './upgrade.ts';
 import { zodObjectOf } from './zod-of.ts';
 
-/** Answers, or gives what leads to the answer: events, bytes, or what a conversation is to be. */
+/** Answers, or returns the source of the answer: events, bytes, or a conversation. */
 type Handler<O> = (input: InputOf<O>, call: Call) => Answering<O> | Promise<Answering<O>>;
 
 type Answering<O> =
@@ -25,10 +25,10 @@ type Answering<O> =
   | (O extends { readonly gives: object } ? Bytes : never)
   | (O extends { readonly socket: object } ? (talk: Talk<O>) => Promise<void> : never);
 
-/** One for each operation; undefined where this server has no part for it: then the operation is not there. */
+/** One handler for each operation; undefined if the server has no part for it: then the operation does not exist. */
 export type Handlers<F extends Family> = { readonly [K in keyof F]: Handler<F[K]> | undefined };
 
-/** An answer with another status than the usual one: one that the declaration names under `or`. */
+/** An answer with another status, which the declaration lists under `or`. */
 export class Answered<T> {
   readonly status: AnswerStatus;
   readonly answer: T;
@@ -55,7 +55,7 @@ export function serve(app: OpenAPIHono<ApiEnv>, family: Family, handlers: AnyHan
   }
 }
 
-/** For what is HTTP's own: the declaration describes it and checks its input, the answer is a response. */
+/** For matters of HTTP itself: the declaration documents it and checks its input, the handler returns a response. */
 export function serveByHand<O extends Operation>(
   app: OpenAPIHono<ApiEnv>,
   operation: O,
@@ -88,7 +88,7 @@ function fieldsOf(value: unknown): object {
   return typeof value === 'object' && value !== null ? value : {};
 }
 
-/** Path, query and body come as one: of two fields with one name a handler would get the wrong one. */
+/** Path, query and body are one object, so two fields with one name would be mixed up. */
 function refuseSameNames({ route, params, query, body, form }: Operation): void {
   const names = [params, query, body?.schema, form?.schema].flatMap((schema) =>
     schema === undefined ? [] : Object.keys(zodObjectOf(schema).shape).map(camelName),

@@ -1,4 +1,4 @@
-/** The HTTP server: where it listens, how long it waits, how it stops. */
+/** The HTTP server: listening, timeouts, stopping. */
 import { createServer, type Server } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -11,12 +11,12 @@ import { serveUpgrades } from './upgrade.ts';
 
 export interface ApiServer extends AsyncDisposable {
   readonly url: string;
-  /** Takes no new work, lets requests under way finish until the deadline, then cuts them off. Idempotent. */
+  /** Takes no new work, lets requests in progress finish until the deadline, then aborts them. Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface UnboundServer extends Pick<ApiServer, 'stop'>, AsyncDisposable {
-  /** Not listening yet: on a port or on a socket is for the caller to say. */
+  /** Not listening yet: the caller decides on a port or a socket. */
   readonly server: Server;
 }
 
@@ -30,7 +30,7 @@ export function createApiServer(parts: ApiParts, overrides: Partial<ApiOptions> 
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
-      // A query of the longest allowed text, percent-encoded, fits.
+      // Long enough for a query of the maximum length, percent-encoded.
       maxHeaderSize: 128 * 1024,
     },
     getRequestListener(app.fetch, { errorHandler: refuseMalformed }),

@@ -1,4 +1,4 @@
-/** A conversation with its names translated: handlers say and hear them as they are written in code. */
+/** A conversation with renamed fields: handlers use the names of the code. */
 
 import { freeNames } from '../contract/free-names.ts';
 import type { Operation } from '../contract/operation.ts';
@@ -10,12 +10,12 @@ import { zodOf } from './zod-of.ts';
 export interface Talk<O> {
   /** Fires when the peer has gone. */
   readonly signal: AbortSignal;
-  /** The first message; undefined when the peer leaves before it. */
+  /** The first message; undefined if the peer leaves before it. */
   first(): Promise<FirstOf<O> | undefined>;
   /** The later messages, until the peer leaves. Only one reader at a time. */
   received(): AsyncGenerator<ClientMessageOf<O> | Uint8Array>;
   send(message: ServerMessageOf<O>): Promise<void>;
-  /** Bytes of a stream, with the byte before them that names it. */
+  /** Bytes of a stream, with a first byte that identifies the stream. */
   write(stream: number, bytes: Uint8Array): Promise<void>;
 }
 

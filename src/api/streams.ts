@@ -1,4 +1,4 @@
-/** Server-sent events: how work that takes long reports. */
+/** Server-sent events: progress of long work. */
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { GeodeError } from '../base/errors.ts';
@@ -10,21 +10,21 @@ export function wantsEvents(context: Context): boolean {
   return context.req.header('accept')?.includes('text/event-stream') ?? false;
 }
 
-/** Fires when the caller leaves or the server stops: whatever is under way for a request ends then. */
+/** Fires when the caller leaves or the server stops. Work for the request ends then. */
 export function signalOf(context: Context<ApiEnv>): AbortSignal {
   return AbortSignal.any([context.req.raw.signal, context.var.stopping]);
 }
 
 interface StreamEvent {
   readonly event: unknown;
-  /** Where a caller that reconnects goes on: it sends it back as `Last-Event-ID`. */
+  /** Sent back as `Last-Event-ID` by a caller that reconnects. */
   readonly next?: number | undefined;
 }
 
 /**
- * After the first byte no status is left to say a refusal with: it is the last event, `problem`. A slow reader holds
- * the events up; the source is left as soon as the caller leaves, also while it waits. Comments between the events keep
- * proxies from taking the stream for dead.
+ * After the first byte it is too late for an error status: an error becomes the last event, `problem`. A slow reader
+ * delays the events. The source is closed as soon as the caller leaves, even while it waits. Comments between the
+ * events keep proxies from closing an idle stream.
  */
 export function sendEvents(
   context: Context<ApiEnv>,
@@ -59,7 +59,7 @@ function typeOf(event: unknown): string {
 
 const beatMs = 15_000;
 
-/** The same events, once the first is there: a refusal before it has a status of its own. */
+/** The same events, started with the first one: an error before it gets its own status. */
 export async function begun<T>(events: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
   const first = await events.next();
   if (first.done) throw new GeodeError('internal', 'A stream without events.');
@@ -75,7 +75,7 @@ async function* following<T>(first: T, rest: AsyncGenerator<T>): AsyncGenerator<
   }
 }
 
-/** Where a caller that was cut off goes on. */
+/** Where an interrupted caller continues. */
 export function lastEventId(context: Context<ApiEnv>): number | undefined {
   const id = context.req.header('last-event-id');
   if (id === undefined || id === '') return undefined;

@@ -1,8 +1,8 @@
 import { onAbort } from '../base/cancel.ts';
 
-/** Reads until the signal fires, also where the source itself knows no signal and waits. */
+/** Reads until the signal fires, even if the source ignores signals and waits. */
 export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  // One for each step: a promise that is raced again and again keeps all that won against it.
+  // One promise for each step: a promise that is raced repeatedly keeps every winner in memory.
   let left = Promise.withResolvers<undefined>();
   using _watching = onAbort(signal, () => left.resolve(undefined));
   const iterator = source[Symbol.asyncIterator]();
@@ -14,7 +14,7 @@ export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSi
       yield step.value;
     }
   } finally {
-    // A source that waits hears of it with its next event; nobody has to wait for that, or for its failure.
+    // A waiting source notices with its next event; nobody waits for that or for its failure.
     void iterator.return?.().catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Requests for a WebSocket. Each goes through the same app as any other request, so that Host, Origin, key, scope and
- * rate are checked in one place; a route that agrees takes the connection over, anything else is a plain HTTP answer.
+ * Requests for a WebSocket. Each passes through the same app as any other request, so Host, Origin, key, scope and
+ * rate are checked in one place. A matching route takes over the connection; anything else gets a plain HTTP answer.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
@@ -14,13 +14,13 @@ import { Conversation } from './conversation.ts';
 import type { ApiEnv, Upgrade } from './environment.ts';
 import { errorOf, problemFor } from './problems.ts';
 
-/** A run may bring its files in one message. */
+/** A run may send its files in one message. */
 const largestMessageBytes = 64 * 1024 ** 2;
 
 type Fetch = (request: Request, env: HttpBindings & { upgrade: Upgrade }) => Response | Promise<Response>;
 
 interface Upgrades {
-  /** Ends all conversations; new ones are refused by the app. */
+  /** Ends all conversations; the app refuses new ones. */
   stop(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ async function refuse(outgoing: ServerResponse, response: Response, socket: Dupl
   );
 }
 
-/** The handler of a WebSocket route: it leads the conversation, or refuses a plain request. */
+/** The handler of a WebSocket route: it runs the conversation, or refuses a plain request. */
 export function converse(
   context: Context<ApiEnv>,
   lead: (conversation: Conversation) => Promise<void>,
@@ -107,7 +107,7 @@ export function converse(
     context.header('Upgrade', 'websocket');
     throw new GeodeError('upgrade_required', 'This path is a WebSocket');
   }
-  // The conversation goes on after the request, on the terms of its caller.
+  // The conversation outlives the request and keeps the caller's rights.
   const asCaller = AsyncLocalStorage.snapshot();
   upgrade.accept(async (conversation) => {
     try {

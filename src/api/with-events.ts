@@ -1,4 +1,4 @@
-/** Yields the events of some work as they happen, then its result. A failure is thrown after the last event. */
+/** Yields the events of some work as they happen, then its result. Throws a failure after the last event. */
 export async function* withEvents<Event, Result>(
   start: (emit: (event: Event) => void) => Promise<Result>,
 ): AsyncGenerator<Event, Result> {

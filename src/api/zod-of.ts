@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Schema } from '../contract/operation.ts';
 
-/** A schema as what it is: declarations know only its types. */
+/** Recovers a schema's type: declarations only know its types. */
 export function zodOf(schema: Schema): z.ZodType {
   if (schema instanceof z.ZodType) return schema;
   throw new TypeError('A declaration has a value that is not a zod schema');

@@ -18,14 +18,14 @@ import { extract, type Header, type Pack, pack } from 'tar-stream';
 import { GeodeError } from './errors.ts';
 import { DiskBudget, saveContent } from './sparse.ts';
 
-/** So much of a folder is in memory at most, small files as a whole. */
+/** Maximum bytes of a folder in memory; small files are read whole. */
 const mostInAdvance = 16;
 const smallBytes = 64 * 1024;
 
 /**
- * A host folder as a tar stream: links travel as links, sockets and devices are left out.
- * Nothing is opened before the first `next()`, and everything is closed once `return()` resolves. `isWanted` is asked for
- * each path below the folder; of one that is not wanted, nothing below it is looked at.
+ * A host folder as a tar stream: links stay links, sockets and devices are left out. Opens nothing before the first
+ * `next()`, and has closed everything when `return()` resolves. `isWanted` decides on each path below the folder;
+ * nothing below an unwanted path is read.
  */
 export async function* packFolder(
   folder: string,
@@ -53,7 +53,7 @@ async function fill(tar: Pack, root: string, isWanted: (path: string) => boolean
   tar.finalize();
 }
 
-/** Folders before what is in them. A link is a path like any other: it is never walked through. */
+/** Folders before their content. A link is listed like a file and never followed. */
 async function* pathsBelow(folder: string, isWanted: (path: string) => boolean): AsyncGenerator<string> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
@@ -63,7 +63,7 @@ async function* pathsBelow(folder: string, isWanted: (path: string) => boolean):
   }
 }
 
-/** The results in the order of the items, a few of them under way at once. */
+/** Results in the order of the items, with a few items in progress at once. */
 async function* inAdvance<Item, Result>(
   items: AsyncIterable<Item>,
   load: (item: Item) => Promise<Result>,
@@ -72,7 +72,7 @@ async function* inAdvance<Item, Result>(
   try {
     for await (const item of items) {
       const loading = load(item);
-      loading.catch(() => {}); // heard when its turn has come
+      loading.catch(() => {}); // a failure is thrown at its turn
       underWay.push(loading);
       const [next] = underWay;
       if (underWay.length <= mostInAdvance || next === undefined) continue;
@@ -87,7 +87,7 @@ async function* inAdvance<Item, Result>(
 
 type Put = (tar: Pack) => Promise<void>;
 
-/** A small file is read here, in advance; a large one when its turn has come. */
+/** Small files are read in advance here; a large file is read at its turn. */
 async function entryOf(path: string, name: string): Promise<Put> {
   const facts = await lstat(path);
   const header = { name, mode: facts.mode & 0o7777, mtime: facts.mtime };
@@ -99,7 +99,7 @@ async function entryOf(path: string, name: string): Promise<Put> {
   return whole({ ...header, type: 'file' }, await upTo(file, facts.size));
 }
 
-/** A file system may give less than was asked for, and more later. */
+/** A read may return fewer bytes than requested. */
 async function upTo(file: FileHandle, size: number): Promise<Buffer> {
   const content = Buffer.alloc(size);
   for (let at = 0; ; ) {
@@ -119,12 +119,12 @@ function whole(header: Partial<Header> & { name: string }, content: Buffer = Buf
 async function streamed(tar: Pack, path: string, header: Partial<Header> & { name: string }): Promise<void> {
   await using file = await openPlain(path);
   const { size } = await file.stat();
-  // A file that grows while it is read must not spill into the next entry.
+  // A file that grows during the read must not spill into the next entry.
   const content = size === 0 ? [] : file.createReadStream({ start: 0, end: size - 1 });
   await pipeline(content, tar.entry({ ...header, type: 'file', size }));
 }
 
-/** If the name becomes a link or a pipe in the meantime, the open neither follows it nor waits for it. */
+/** If the name becomes a link or a pipe before the open, it is neither followed nor waited for. */
 function openPlain(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
 }
@@ -137,8 +137,8 @@ function missing(folder: string, cause: NodeJS.ErrnoException): GeodeError {
 }
 
 /**
- * Unpacks an archive that nobody trusts into a new host folder, whole or not at all: it is built beside
- * the place under a name of its own, and only a complete and harmless tree is moved there.
+ * Unpacks an untrusted archive into a new host folder, all or nothing: into a temporary folder beside it, which is
+ * moved only if the whole tree is complete and harmless.
  */
 export async function unpackFolder(
   tar: AsyncIterable<Uint8Array>,
@@ -166,9 +166,9 @@ interface ArchivedLink {
   readonly target: string;
 }
 
-/** Cost of an entry beside its content: without it, empty entries would be free. */
+/** Cost of an entry besides its content: otherwise empty entries would be free. */
 const entryBytes = 4096;
-/** A header record of the guest: the content is a map of the file's data, and the data. */
+/** A header record of the guest: the content is a map of the file's data, followed by the data. */
 const sparseRecord = 'GEODE.sparse';
 
 async function unpackInto(tar: AsyncIterable<Uint8Array>, root: string, budget: DiskBudget): Promise<number> {
@@ -200,15 +200,15 @@ async function unpackInto(tar: AsyncIterable<Uint8Array>, root: string, budget: 
 }
 
 /**
- * Links come last, and after the folders of all of them: so nothing is ever written through a link, every
- * link lies in a true folder, and a link that has something below it finds its name taken.
+ * Links come last, after the folders of all of them. So nothing is ever written through a link, every link lies in a
+ * real folder, and a link with content below it finds its name taken.
  */
 async function makeLinks(links: readonly ArchivedLink[]): Promise<void> {
   for (const { name, path } of links) await placed(name, mkdir(dirname(path), { recursive: true }));
   for (const { name, path, target } of links) await placed(name, symlink(target, path));
 }
 
-/** Two entries that cannot both be there are the archive's fault, not the disk's. */
+/** Two entries with conflicting paths are the archive's error, not the disk's. */
 async function placed(name: string, work: Promise<unknown>): Promise<void> {
   try {
     await work;
@@ -229,9 +229,9 @@ function inside(root: string, name: string): string {
 }
 
 /**
- * A target may go up at its start only. From a true folder that is what it looks like, and from there on all
- * parts lead down, or through other links that keep to the same rule: no chain of them leaves the folder.
- * A `..` behind a name would start from wherever a link of that name leads to.
+ * A target may go up only at its start. In a real folder that leads where it appears to, and from there all parts
+ * lead down or through other links with the same rule, so no chain of links leaves the folder. A `..` after a name
+ * would start from the target of a link with that name.
  */
 function linkTarget(root: string, path: string, header: Header): string {
   const target = header.linkname ?? '';

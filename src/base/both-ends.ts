@@ -1,4 +1,4 @@
-/** Cuts the middle out of a long text, and says how much. */
+/** Cuts the middle out of a long text, and notes how much is missing. */
 export function bothEnds(text: string, most: number): string {
   if (text.length <= most) return text;
   const half = Math.floor(most / 2);

@@ -2,7 +2,7 @@ import { GeodeError } from './errors.ts';
 
 const settleDeadlineMs = 10_000;
 
-/** Every call that waits takes a `signal` as its last option and looks at it first. */
+/** Cancellation: every call that waits takes a `signal` as its last option and checks it first. */
 export interface Cancel {
   readonly signal?: AbortSignal | undefined;
 }
@@ -15,14 +15,17 @@ export function cancelled(what: string, cause?: unknown): GeodeError {
   return new GeodeError('cancelled', `${what} was cancelled.`, { cause });
 }
 
-/** Calls `stop` once when the signal fires, at once where it already has. Disposing of the result takes that back. */
+/**
+ * Calls `stop` once when the signal fires, or at once if it already has. Disposing of the result removes the
+ * listener.
+ */
 export function onAbort(signal: AbortSignal | undefined, stop: () => void): Disposable {
   if (signal?.aborted) stop();
   else signal?.addEventListener('abort', stop, { once: true });
   return { [Symbol.dispose]: () => signal?.removeEventListener('abort', stop) };
 }
 
-/** The value of the work, or `stopped` when the signal fires first. Nobody waits for the work then. */
+/** The value of the work, or `stopped` if the signal fires first. The work is not awaited then. */
 export async function unlessStopped<T>(
   work: () => Promise<T>,
   signal: AbortSignal,
@@ -37,15 +40,15 @@ export async function unlessStopped<T>(
 
 export interface Deadline extends Cancel {
   readonly ms: number;
-  /** Names what is waited for: "The guest", "Pulling alpine:3.22". */
+  /** Name of the awaited thing: "The guest", "Pulling alpine:3.22". */
   readonly what: string;
   /** The next step for a person after a timeout. */
   readonly hint?: string;
 }
 
 /**
- * Waits for `work`, but no longer than the deadline and not after a cancel. The work is handed a signal
- * that fires in both cases, so that it can stop for real; its own late failure is swallowed.
+ * Waits for `work`, at most until the deadline or a cancel. The work gets a signal that fires in both cases, so it
+ * can really stop. Its later failure is ignored.
  */
 export async function within<T>(deadline: Deadline, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   throwIfCancelled(deadline.signal, deadline.what);
@@ -74,10 +77,7 @@ export async function within<T>(deadline: Deadline, work: (signal: AbortSignal) 
   }
 }
 
-/**
- * As `within`, but work that was given up is waited for a little longer: what it is about to make must be there
- * before it can be removed.
- */
+/** Like `within`, but waits a little longer for abandoned work: what it creates must exist before it can be removed. */
 export async function finishing<T>(
   deadline: Deadline,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,4 +1,4 @@
-/** A stream that says when it can be written to again. */
+/** A stream that reports when it can be written to again. */
 interface Drainable {
   on(event: 'drain' | 'close', listener: () => void): unknown;
   off(event: 'drain' | 'close', listener: () => void): unknown;

@@ -1,12 +1,12 @@
 /**
  * The one error class and the closed catalogue of codes.
  *
- * Every failure that a caller can act on is a `GeodeError` whose code is listed here with the HTTP status
- * it maps to and the next step for a person. A command that exits non-zero is a result, never an error.
- * `docs/errors.md` is generated from this table (`npm run docs`) and a test compares the two.
+ * Every failure that a caller can act on is a `GeodeError` with a code of this list, which sets the HTTP status and
+ * the next step for a person. A command that exits non-zero is a result, never an error. `docs/errors.md` is
+ * generated from this table (`npm run docs`) and a test compares the two.
  */
 export const errorCatalogue = {
-  // asking
+  // requests
   invalid_input: {
     status: 400,
     hint: 'Correct the field named in the message and send the request again.',
@@ -290,9 +290,9 @@ export const errorCatalogue = {
 export type ErrorCode = keyof typeof errorCatalogue;
 
 export interface GeodeErrorOptions {
-  /** Replaces the catalogue's hint where the place of failure knows a better next step. */
+  /** Replaces the catalogue's hint if the caller knows a better next step. */
   readonly hint?: string;
-  /** Facts for programs: never secrets, never host paths that the caller did not give. */
+  /** Facts for programs: never secrets, never host paths except those that the caller gave. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }

@@ -1,15 +1,18 @@
 import { Turns, type Waiting } from './turns.ts';
 
-/** One at a time for each key, in the order of asking; different keys do not wait for each other. */
+/** One at a time for each key, in the order of the calls; different keys do not wait for each other. */
 export class KeyedTurns {
   readonly #turns = new Map<string, Turns>();
 
-  /** Somebody has the turn of it, or waits. */
+  /** The turn of the key is taken or awaited. */
   has(key: string): boolean {
     return this.#turns.has(key);
   }
 
-  /** In the turns of all the keys. The call has its place in each at once: no two wait for each other. */
+  /**
+   * Takes the turns of all the keys. The call joins every queue at the same moment, so two calls cannot block each
+   * other.
+   */
   async in<T>(keys: readonly string[], work: () => Promise<T>, waiting?: Waiting): Promise<T> {
     const own = [...new Set(keys)];
     try {

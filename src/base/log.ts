@@ -1,13 +1,13 @@
 /**
- * One log for every part of the host. A line carries a message for people and facts for programs; never a body, a
- * query, a key or a secret. An error is the fact `err`. A pino logger is one of these.
+ * One log for every part of the host. A line contains a message for people and facts for programs, but never a body,
+ * a query, a key or a secret. The fact `err` is an error. A pino logger satisfies this interface.
  */
 export interface Log {
   readonly debug: LogLine;
   readonly info: LogLine;
   readonly warn: LogLine;
   readonly error: LogLine;
-  /** A log whose lines all carry these facts. */
+  /** A log that adds these facts to every line. */
   child(facts: LogFacts): Log;
 }
 
@@ -18,5 +18,5 @@ interface LogLine {
   (facts: LogFacts, message: string): void;
 }
 
-/** For a library call or a test that wants no log. */
+/** For a library call or a test that needs no log. */
 export const noLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => noLog };

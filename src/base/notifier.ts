@@ -11,7 +11,7 @@ export class Notifier {
     for (const wake of woken) wake();
   }
 
-  /** Waits for the next change or the abort; the caller looks at the signal itself. */
+  /** Waits for the next change or the abort; the caller checks the signal. */
   async next(signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -22,7 +22,7 @@ export class Notifier {
     this.#waiting.delete(wake);
   }
 
-  /** Waits for the next change, or throws `cancelled`. `what` names what is waited for. */
+  /** Waits for the next change, or throws `cancelled`. `what` names the awaited thing for the error. */
   async changed(what: string, { signal }: Cancel = {}): Promise<void> {
     await this.next(signal);
     if (signal?.aborted) throw cancelled(what, signal.reason);

@@ -17,15 +17,15 @@ export function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
   };
 }
 
-/** US dollars for a million tokens. */
+/** US dollars per million tokens. */
 export interface Price {
   readonly input: number;
   readonly output: number;
-  /** Input that the provider had in its cache; as `input` when absent. */
+  /** Input from the provider's cache; same as `input` if left out. */
   readonly cached?: number | undefined;
 }
 
-/** By the beginning of the model's name; the longest that fits counts. */
+/** Matched by the start of the model's name; the longest match counts. */
 export type PriceTable = Readonly<Record<string, Price>>;
 
 export const knownPrices: PriceTable = {
@@ -42,7 +42,7 @@ export const knownPrices: PriceTable = {
   'gemini-2.5-flash': { input: 0.3, output: 2.5, cached: 0.075 },
 };
 
-/** In US dollars; null for a model that the table does not know. */
+/** In US dollars; null for a model without a price in the table. */
 export function costOf(model: string, usage: TokenUsage, table: PriceTable = knownPrices): number | null {
   const name = model.slice(model.lastIndexOf('/') + 1);
   const prefixes = Object.keys(table).filter((prefix) => name.startsWith(prefix) || model === prefix);

@@ -1,5 +1,5 @@
 export interface ProcessStat {
-  /** One letter; `Z` for a zombie: it has ended, and nobody has asked how. */
+  /** One letter; `Z` for a zombie, which has exited but was not reaped. */
   readonly state: string;
   readonly parent: number;
   /** Ticks since the machine started. Together with the process id it identifies a process permanently. */

@@ -1,11 +1,11 @@
-/** A token bucket for each caller: `burst` requests at once, `perMinute` in the long run. */
+/** A token bucket for each caller: `burst` requests at once, `perMinute` on average. */
 export interface RateLimit {
   readonly perMinute: number;
   readonly burst: number;
 }
 
 export interface RateLimiter {
-  /** Takes one token. The answer is how many milliseconds to wait for one, 0 when it was taken. */
+  /** Takes one token. Returns the milliseconds to wait, or 0 if a token was taken. */
   take(caller: string): number;
 }
 
@@ -26,7 +26,7 @@ export function createRateLimiter(
       const atMs = now();
       const last = buckets.get(caller) ?? { tokens: limit.burst, atMs };
       const tokens = Math.min(limit.burst, last.tokens + (atMs - last.atMs) * perMs);
-      // The map keeps the order of last use, so that the first one is the one to forget.
+      // The map is in order of last use, so the first entry is dropped first.
       buckets.delete(caller);
       buckets.set(caller, { tokens: tokens >= 1 ? tokens - 1 : tokens, atMs });
       const [oldest] = buckets.keys();

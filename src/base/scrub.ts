@@ -1,8 +1,8 @@
 import { announcedSecrets, mayHoldSecret, secretShapes, spellingsOf } from './secret-shapes.ts';
 
 /**
- * Takes secrets out of text before it is written anywhere: the exact values that the caller knows, also
- * in common encodings, and text with the shape of a well-known key.
+ * Removes secrets from text before it is written: the exact values that the caller knows, also in common encodings,
+ * and text with the shape of a well-known key.
  */
 export interface Scrubbed {
   readonly text: string;
@@ -25,7 +25,8 @@ export function scrub(text: string, values: Iterable<string> = []): Scrubbed {
 }
 
 /**
- * Values assigned to names such as `password` or `token`. A log keeps these: in code, most are the names of variables.
+ * Values assigned to names such as `password` or `token`. Logs keep these, because in code most are names of
+ * variables.
  */
 const assignment =
   /(?<=\b[\w-]*(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token)["']?\s*[:=]\s*["']?)(?![[\s"':=])[^\s"',;[\]]{8,}/gi;

@@ -1,6 +1,6 @@
 /**
- * Patterns of secrets: the spellings of the values that a caller knows, and the shapes of well-known
- * keys. Who stores text and who shows output take them out by the same list.
+ * Patterns of secrets: the encodings of known values, and the shapes of well-known keys. Storing and showing text
+ * both use this list.
  */
 export interface SecretShape {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface SecretShape {
 /** Shorter values are words that occur by chance; removing them would destroy text and hide nothing. */
 const shortestValue = 6;
 
-/** The values worth removing, also in the encodings they travel in, the longest first. */
+/** The values to remove, including their encodings, longest first. */
 export function spellingsOf(values: Iterable<string>): string[] {
   const spellings = [...values]
     .filter((value) => value.length >= shortestValue)
@@ -24,7 +24,7 @@ export function spellingsOf(values: Iterable<string>): string[] {
   return [...new Set(spellings)];
 }
 
-/** Removes these values and text with the shape of a key from a line of a log or an audit. */
+/** Removes known values and key-shaped text from a line of a log or an audit. */
 export function withoutSecrets(text: string, values: Iterable<string>): string {
   let clean = text;
   for (const value of spellingsOf(values)) clean = clean.replaceAll(value, '[redacted]');
@@ -35,8 +35,8 @@ export function withoutSecrets(text: string, values: Iterable<string>): string {
 }
 
 /**
- * Secrets that only what stands before them tells: the password in a URL, the credential in a header. For whole texts; a
- * stream of output would have to hold back too much to find them.
+ * Secrets recognised only by the text before them: the password in a URL, the credential in a header. For complete
+ * texts only, because a stream would have to hold back too much.
  */
 export const announcedSecrets: readonly SecretShape[] = [
   { name: 'secret', pattern: /(?<=:\/\/[^\s:/@]{1,64}:)[^\s/@]+(?=@)/g },
@@ -63,7 +63,7 @@ export const secretShapes: readonly SecretShape[] = [
   { name: 'npm token', pattern: /\bnpm_[A-Za-z0-9]{36}\b/g },
   { name: 'Hugging Face token', pattern: /\bhf_[A-Za-z0-9]{30,}\b/g },
   { name: 'Telegram token', pattern: /\b\d{8,10}:[\w-]{35}\b/g },
-  // Not after a dash: in a run of `eyJ-eyJ-…` every start would look through all of it.
+  // Not after a dash: in a run of `eyJ-eyJ-…` every start would search all of it.
   { name: 'JSON web token', pattern: /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/g },
 ];
 
@@ -74,7 +74,7 @@ const starts = [
   ...['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'],
   ...['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'],
 ];
-/** Unlike the others, wherever it stands: as a part of a longer word too. */
+/** Unlike the others, also matched inside a longer word. */
 const ownStart = 'geode_';
 const anyStart = new RegExp(`\\b(?:${starts.join('|')}|\\d{8,10}:)|${ownStart}|${privateKeyHeader}`);
 const tokenCharacters = charactersOf(/[\w.-]/);
@@ -86,18 +86,18 @@ const openNumber = /\b\d{1,10}(?::[\w-]*)?$/;
 const longestHeader = 60;
 const openHeader = /-{1,4}$|-----B?E?G?I?N?(?: [A-Z ]{0,40}-{0,5})?$/;
 
-/** A quick look that spares the patterns: false when no shape can be in the text. */
+/** A cheap check before the patterns: false if no shape can be in the text. */
 export function mayHoldSecret(text: string): boolean {
   return anyStart.test(text);
 }
 
 /**
- * Where the end of a text begins that more text may turn into one of the shapes or make longer; the length
- * of the text if no secret may have begun.
+ * Where the end of a text starts that further text may turn into one of the shapes; the length of the text if no
+ * secret may have started.
  */
 export function openShapeAt(text: string): number {
   return Math.min(
-    // In a run that reaches the end the first start that is found is the one: nothing is looked at twice.
+    // In a run that reaches the end, the first match is the right one, so nothing is searched twice.
     firstFrom(lastRunOf(tokenCharacters, text), openToken, text),
     firstFrom(lastRunOf(numberCharacters, text), openNumber, text),
     firstFrom(Math.max(text.length - longestHeader, 0), openHeader, text),
@@ -116,7 +116,7 @@ function lastRunOf(characters: Uint8Array, text: string): number {
   return start;
 }
 
-/** By code, because looking at every character of a long output must be cheap. */
+/** By character code, because checking every character of a long output must be cheap. */
 function charactersOf(pattern: RegExp): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, code) => (pattern.test(String.fromCharCode(code)) ? 1 : 0));
 }
@@ -130,7 +130,7 @@ function openPrivateKeyAt(text: string): number {
   return isOpen ? start : text.length;
 }
 
-/** `sk-` and what may follow becomes `s(?:k(?:-…)?)?`. */
+/** `sk-` and its continuation become `s(?:k(?:-…)?)?`. */
 function anyPartOf(start: string, rest: string): string {
   return [...start].reduceRight((inner, character) => `${character}(?:${inner})?`, rest);
 }

@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { GeodeError } from './errors.ts';
 import { protocolError } from './protocol-error.ts';
 
-/** A map of more bytes than any that a guest makes. */
+/** Larger than any map that a guest makes. */
 const longestMap = 1024 * 1024;
 
 /** Maximum bytes that a copy may take on this machine's disk; holes take none. */
@@ -15,7 +15,7 @@ export class DiskBudget {
     this.#left = mostBytes;
   }
 
-  /** `too_large` when it does not fit any more. */
+  /** Throws `too_large` if the space is used up. */
   take(bytes: number): void {
     this.#left -= bytes;
     if (this.#left >= 0) return;
@@ -30,11 +30,11 @@ export interface SavedFile {
   readonly path: string;
   readonly mode: number;
   readonly budget: DiskBudget;
-  /** The content is a map of the file's data and then the data, as the guest sends a file with holes. */
+  /** The content is a map of the file's data followed by the data, the guest's format for files with holes. */
   readonly sparse: boolean;
 }
 
-/** Writes a new file; one that is there is EEXIST. Holes of a sparse file stay holes. */
+/** Writes a new file; an existing one is EEXIST. Holes of a sparse file stay holes. */
 export async function saveContent(content: AsyncIterable<Uint8Array>, file: SavedFile): Promise<void> {
   await using handle = await open(file.path, 'wx', file.mode);
   await (file.sparse ? writeSparse : writePlain)(content, handle, file.budget);
@@ -92,7 +92,7 @@ async function writeSparse(
   await handle.truncate(map.size);
 }
 
-/** Undefined until all of it is there. Extents follow each other and stay within the size. */
+/** Undefined until it is complete. Extents are in order and within the size. */
 function mapIn(
   head: Buffer,
 ): { readonly size: number; readonly extents: readonly Extent[]; readonly rest: Uint8Array } | undefined {

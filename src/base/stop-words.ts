@@ -1,4 +1,4 @@
-/** Words that say how a question is asked and nothing about its subject. They are never indexed. */
+/** Words that only form the question and are never indexed. */
 export const stopWords: ReadonlySet<string> = new Set(
   `a about above after again against all also am an and any are aren as at be because been before being
   below between both but by can cannot could couldn did didn do does doesn doing don down during each few

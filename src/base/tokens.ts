@@ -1,6 +1,6 @@
 /**
- * About how many tokens a model makes of a text, rather too many than too few. Every model cuts text in its own way;
- * this is for keeping a prompt within bounds, not for bills.
+ * Approximate number of tokens of a text, rather too high than too low. Every model cuts text in its own way; this
+ * keeps prompts within limits and is not for billing.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;

@@ -1,11 +1,11 @@
 import { type Cancel, cancelled, throwIfCancelled } from './cancel.ts';
 
 export interface Waiting extends Cancel {
-  /** Names what is cancelled: "The check". */
+  /** Names the cancelled thing: "The check". */
   readonly what?: string;
 }
 
-/** One at a time, or as many as there are places, in the order of asking; a failure does not hold up the next. */
+/** One at a time, or up to `places` at once, in the order of the calls; a failure does not stop the next. */
 export class Turns {
   readonly #places: number;
   #waiting: (() => void)[] = [];
@@ -15,7 +15,7 @@ export class Turns {
     this.#places = places;
   }
 
-  /** Nobody has the turn, and nobody waits for it. */
+  /** The turn is free and nobody waits for it. */
   get isFree(): boolean {
     return this.#taken === 0;
   }
@@ -25,7 +25,7 @@ export class Turns {
     return await work();
   }
 
-  /** Waits for the turn and keeps it until the result is disposed of. A cancel while waiting gives up the place. */
+  /** Waits for the turn and keeps it until the result is disposed of. A cancel during the wait gives up the place. */
   async take({ what = 'Waiting for the turn', signal }: Waiting = {}): Promise<Disposable> {
     throwIfCancelled(signal, what);
     if (this.#taken === this.#places) await this.#place(what, signal);
@@ -54,7 +54,7 @@ export class Turns {
     });
   }
 
-  /** The turn stays taken while another caller waits, so a caller that arrives now comes after it. */
+  /** The turn stays taken while another caller waits, so a new caller comes after it. */
   #passOn(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#taken -= 1;

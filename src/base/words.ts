@@ -1,7 +1,7 @@
 /**
- * The words of a text as the keyword half knows them: folded, without stop words, stemmed. A name written
- * in camelCase or snake_case gives its parts and itself; scripts without spaces give pairs of characters.
- * Entries and queries go through the same function, so a query has no syntax.
+ * The words of a text as keyword search uses them: folded, without stop words, stemmed. A name in camelCase or
+ * snake_case yields its parts and itself; scripts without spaces yield pairs of characters. Entries and queries use
+ * the same function, so a query has no syntax.
  */
 import { stemmer } from 'stemmer';
 import { stopWords } from './stop-words.ts';
@@ -32,7 +32,7 @@ export function wordCounts(text: string): Map<string, number> {
   return counts;
 }
 
-/** A number for a word. Two words share one so rarely that it moves no ranking; exact hits compare text. */
+/** A number for a word. Collisions are too rare to change a ranking; exact matches compare text. */
 export function wordHash(word: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < word.length; i += 1) hash = Math.imul(hash ^ word.charCodeAt(i), 0x01000193);
@@ -54,7 +54,7 @@ const ASCII = /^[ -~]*$/;
 const stems = new Map<string, string>();
 const MAX_STEMS = 50_000;
 
-/** Stemming is most of the cost of indexing, and most words come again. */
+/** Stemming is most of the cost of indexing, and most words repeat. */
 function stem(word: string): string {
   if (!/^[a-z]{3,}$/.test(word)) return word;
   const known = stems.get(word);

@@ -1,4 +1,4 @@
-/** Conversations with agents, for the calling user. */
+/** Conversations with agents of the calling user. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { wireBytes } from '../contract/encoding.ts';
@@ -18,7 +18,7 @@ import type { Connection } from './send.ts';
 export interface RemoteAgents {
   /** Leaving the loop does not end the turn. */
   send(chat: string, message: AgentMessage, options?: SendOptions): AsyncGenerator<AgentEvent>;
-  /** Begins the conversation and its sandbox if need be, and says nothing. */
+  /** Starts the conversation and its sandbox if needed, without a message. */
   open(chat: string, options?: Omit<SendOptions, 'audience'>): Promise<AgentConversation>;
   /** The agent's own screen: a process to join. */
   terminal(chat: string, options: TerminalOptions): Promise<AgentTerminal>;

@@ -23,7 +23,7 @@ export function remoteApprovals(connection: Connection): RemoteApprovals {
       const following = { isLast: () => false, ...(patienceMs !== undefined && { patienceMs }), signal };
       const shown = new Set<string>();
       for await (const event of followEvents<StreamedEvent>(connection, '/api/v1/events', following)) {
-        // Subscribe before reading the list, so that no request in between is missed.
+        // Subscribe before reading the list, so that no change in between is missed.
         const changed =
           event.type === 'ready' || event.type === 'gap'
             ? await calls.list({ limit: 1000, signal })

@@ -1,4 +1,4 @@
-/** The calls of a host's operations, made from their table: paths, bodies, names, events and refusals. */
+/** The client's calls, built from the table of operations: paths, bodies, names, events and errors. */
 
 import type { Cancel } from '../base/cancel.ts';
 import type { Contract } from '../contract/contract.ts';
@@ -21,10 +21,10 @@ import { ask, type Connection, type Query, queryText, type Sending, send } from 
 import { openTalk, type Talk } from './talk.ts';
 import type { Answer } from './transport.ts';
 
-/** The part of an operation that the client needs at run time; the rest of its declaration is types. */
+/** The part of an operation that the client needs at run time; the rest of the declaration is types. */
 export interface OperationEntry {
   readonly route: string;
-  /** Query parameters by their names on the wire: a caller may pass an object with more fields. */
+  /** Query parameters by their wire names; a caller may pass an object with more fields. */
   readonly query?: readonly string[];
   /** `form` and bytes are sent as they are given; on a socket, `json` is the first message. */
   readonly sends?: 'json' | 'form' | 'application/octet-stream' | 'application/x-tar' | '*/*';
@@ -38,9 +38,9 @@ export interface OperationEntry {
     | 'socket'
     | 'events-or-socket';
   readonly field?: string;
-  /** A lost stream is opened again, until one of these events. */
+  /** Reopens a lost stream, until one of these events. */
   readonly again?: readonly string[];
-  /** Statuses that are an answer although they look like a failure. */
+  /** Error statuses that count as an answer. */
   readonly accepted?: readonly number[];
   readonly bodyFree?: Free;
   readonly answerFree?: Free;
@@ -61,7 +61,7 @@ type Sent<O> = O extends { readonly body: object }
 
 type Again<O> = O extends { readonly stream: { readonly again: object } }
   ? {
-      /** How long a host may be away before the reading fails; default 30 s. */
+      /** How long a host may be away before reading fails; default 30 s. */
       readonly patienceMs?: number | undefined;
     }
   : unknown;
@@ -71,13 +71,13 @@ type OptionsLast<O> =
   Record<never, never> extends Options<O> ? [options?: Options<O>] : [options: Options<O>];
 type Arguments<O extends Operation> = [...Path<O['route']>, ...Sent<O>, ...OptionsLast<O>];
 
-/** Names of the path first, then the body, then the query together with the signal. */
+/** Path names first, then the body, then the query together with the signal. */
 export type Calls<F extends Family> = {
   readonly [K in keyof F as F[K] extends { readonly answer: object } | { readonly done: string }
     ? K
     : never]: (...given: Arguments<F[K]>) => Promise<ResultOf<F[K]>>;
 } & {
-  /** Where there is an answer too, the events have a name of their own. */
+  /** The method for events, where an operation also has a plain answer. */
   readonly [K in keyof F as F[K] extends { readonly stream: object }
     ? F[K] extends { readonly answer: object }
       ? `${K & string}Events`
@@ -185,7 +185,7 @@ function queryOf(options: object, names: readonly string[] = []): Query {
   return Object.fromEntries(names.map((name) => [name, given.get(camelName(name))]));
 }
 
-/** Each name of the template is one of what is given, in order. */
+/** Fills each name of the template with the given values, in order. */
 function pathOf(
   template: string,
   given: readonly unknown[],

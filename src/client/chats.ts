@@ -1,4 +1,4 @@
-/** Chats with agents, and who may speak on the channels, over HTTP. */
+/** Chats with agents, and people on channels, over HTTP. */
 import type { Cancel } from '../base/cancel.ts';
 import type { ChannelStatus } from '../seams/channel.ts';
 import type {
@@ -17,18 +17,18 @@ import type { Connection } from './send.ts';
 
 export interface RemoteChats {
   list(options?: Cancel): Promise<readonly Chat[]>;
-  /** Stored when it resolves. With a `key`, sending it again counts once. */
+  /** Resolves when the message is stored. Repeated sends with the same `key` count once. */
   post(
     chat: string,
     message: { readonly text: string; readonly key?: string },
     options?: Cancel,
   ): Promise<PostedMessage>;
-  /** From the beginning, or after a number; goes on after a lost connection and loses nothing. */
+  /** From the start, or after a number. Continues after a lost connection without missing events. */
   events(
     chat: string,
     options?: { readonly after?: number; readonly follow?: boolean } & Cancel,
   ): AsyncGenerator<ChatEvent>;
-  /** All that is kept, oldest first: what was said, and each turn with its tool calls. */
+  /** The complete record, oldest first: messages, and turns with their tool calls. */
   export(chat: string, options?: Cancel): AsyncGenerator<ChatRecord>;
   /** Scheduled messages, next one first; of one chat, or of all. */
   schedules(options?: { readonly chat?: string } & Cancel): Promise<readonly ChatSchedule[]>;
@@ -42,7 +42,7 @@ export interface RemoteChats {
   /** Changes to pairings and schedules, newest first. */
   audit(options?: { readonly limit?: number } & Cancel): Promise<readonly ChatAuditRecord[]>;
   senders(options?: Cancel): Promise<readonly PairedSender[]>;
-  /** Gives those who are left. */
+  /** Returns the remaining people. */
   unpair(channel: string, sender: string, options?: Cancel): Promise<readonly PairedSender[]>;
 }
 

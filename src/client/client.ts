@@ -1,6 +1,6 @@
 /**
- * Geode's API from TypeScript, for Node and for browsers: nothing here needs more than `fetch` and `WebSocket`. Each
- * failure is a `GeodeError` with the code and the hint that the server gave.
+ * Geode's API for TypeScript, in Node and browsers: it only needs `fetch` and `WebSocket`. Each failure is a
+ * `GeodeError` with the server's code and hint.
  */
 import { type RemoteAgents, remoteAgents } from './agents.ts';
 import { type RemoteApprovals, remoteApprovals } from './approvals.ts';
@@ -53,7 +53,7 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly secrets: RemoteSecrets;
   /** Tools of the host for programs in sandboxes; a sandbox's own are at `sandboxes.of(chat).tools`. */
   readonly tools: RemoteTools;
-  /** Geode's own images: built by the engine of the host. */
+  /** Geode's own images, built by the host's engine. */
   readonly images: RemoteImages;
   /** Chats with agents, on every channel. */
   readonly chats: RemoteChats;

@@ -15,9 +15,9 @@ import type {
 import { type Calls, callsOf } from './calls.ts';
 import type { Connection } from './send.ts';
 
-/** As people write it: `{ allow: ['npm', '*.example.com:8443'], bindings: ['anthropic'] }`. */
+/** Short form: `{ allow: ['npm', '*.example.com:8443'], bindings: ['anthropic'] }`. */
 export interface EgressRequest {
-  /** Left out: what the allowed rules come to. */
+  /** Default: follows from the allowed rules. */
   readonly mode?: EgressPolicy['mode'];
   readonly allow?: readonly (string | EgressRule)[];
   readonly deny?: readonly (string | EgressRule)[];
@@ -37,17 +37,17 @@ export interface RemoteSandboxEgress {
     rules: readonly (string | EgressRule)[],
     options?: { readonly forMs?: number } & Cancel,
   ): Promise<EgressSpec>;
-  /** Whether what no rule decides waits for the user's answer, as an approval. */
+  /** Whether targets without a rule wait for the user's answer, as an approval. */
   ask(on: boolean, options?: Cancel): Promise<EgressSpec>;
-  /** From now on every public address passes and is written down. */
+  /** Allows every public address from now on and records the targets. */
   learn(options?: Cancel): Promise<EgressSpec>;
-  /** The smallest policy that lets pass what was written down; it holds, unless `apply` is false. */
+  /** The smallest policy that allows the recorded targets; applied, unless `apply` is false. */
   learned(options?: { readonly apply?: boolean } & Cancel): Promise<EgressSpec>;
 }
 
 export type EgressLogQuery = NonNullable<Parameters<Calls<typeof egress>['log']>[0]>;
 
-/** `from` says who said so; `nothing`: nobody, and nothing passes. */
+/** `from` says where it was set; `nothing`: no policy is set, and nothing is allowed. */
 export interface RemoteEgressDefault extends EgressSpec {
   readonly from: Awaited<ReturnType<Calls<typeof egress>['default']>>['from'];
 }

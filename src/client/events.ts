@@ -6,13 +6,13 @@ import type { Answer } from './transport.ts';
 
 interface ServerEvent<T> {
   readonly event: T;
-  /** Where to go on after it; undefined where the event has none. */
+  /** The position to continue from; undefined if the event has none. */
   readonly id: string | undefined;
 }
 
 type AnyEvent = { readonly type: string };
 
-/** The events of one request, a `problem` among them thrown. Leaving the loop ends the request. */
+/** The events of one request; a `problem` event is thrown. Leaving the loop ends the request. */
 export async function* streamEvents<T extends AnyEvent>(
   connection: Connection,
   method: string,
@@ -24,15 +24,15 @@ export async function* streamEvents<T extends AnyEvent>(
 
 export interface Following extends Cancel {
   readonly query?: Query;
-  /** The event behind which nothing comes. */
+  /** The last event of a stream. */
   readonly isLast: (type: string) => boolean;
-  /** How long a host may be away before the reading fails; default 30 s. */
+  /** How long a host may be away before reading fails; default 30 s. */
   readonly patienceMs?: number;
 }
 
 /**
- * The events of a stream that goes on: when the connection is lost, or the host restarts, it is opened again where it
- * was. Ends behind the last event.
+ * The events of a long stream. After a lost connection or a restart of the host it is reopened at the same place.
+ * Ends after the last event.
  */
 export async function* followEvents<T extends AnyEvent>(
   connection: Connection,
@@ -115,7 +115,7 @@ function fieldOf(event: string, name: string): string | undefined {
   return lines.length === 0 ? undefined : lines.map((line) => line.slice(name.length + 2)).join('\n');
 }
 
-/** Until the time is up; throws `cancelled` on the signal. */
+/** Waits until the time is up; throws `cancelled` on the signal. */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);

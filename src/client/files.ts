@@ -6,8 +6,8 @@ import type { Connection } from './send.ts';
 import type { Answer } from './transport.ts';
 
 /**
- * Host paths are paths of the host's machine; only its operator may use them, over its own socket. A file
- * may be uploaded as well as a folder.
+ * Host paths are paths of the host's machine; only its operator may use them, over its own socket. Files and folders
+ * can be uploaded.
  */
 export type RemoteFiles = Files;
 
@@ -21,7 +21,7 @@ export function remoteFiles(connection: Connection, chat: string, where: 'worksp
     async read(path, options = {}) {
       if (options.length === 0) return new Uint8Array();
       const response = await read(path, options);
-      // Behind the end there is nothing to read, which is no mistake.
+      // After the end there is nothing to read; that is no error.
       return response.status === 416 ? new Uint8Array() : new Uint8Array(await response.arrayBuffer());
     },
     async readText(path, options) {

@@ -1,4 +1,4 @@
-/** How a process of the same user speaks to its host: the API over the host's private socket. */
+/** How a process of the same user calls its host: the API over the host's private socket. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { type ErrorCode, isGeodeError } from '../base/errors.ts';
@@ -7,12 +7,12 @@ import { createClient, type GeodeClient } from './client.ts';
 import { isOwnSocket } from './own-socket.ts';
 import { unixTransport } from './unix-transport.ts';
 
-/** Undefined when there is no such socket; `invalid_config` when it may be another user's. */
+/** Undefined if there is no such socket. Throws `invalid_config` if it may be another user's. */
 export async function clientOfHost(path: string): Promise<GeodeClient | undefined> {
   return isOwnSocket(path) ? createClient(unixTransport(path)) : undefined;
 }
 
-/** True when the host ends now; false while commands run in it, or when it is one that stays. */
+/** True if the host ends now; false while commands run in it, or if it is a permanent one. */
 export async function askToLeave(path: string, { signal }: Cancel = {}): Promise<boolean> {
   if (!isOwnSocket(path)) return true;
   try {

@@ -25,7 +25,7 @@ export interface RemoteHost
       readonly after?: number;
       readonly follow?: boolean;
       readonly users?: 'all';
-      /** How long a host may be away before the reading fails; default 30 s. */
+      /** How long a host may be away before reading fails; default 30 s. */
       readonly patienceMs?: number;
     } & Cancel,
   ): AsyncGenerator<HostEvent | EventGap>;

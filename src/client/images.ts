@@ -1,4 +1,4 @@
-/** Geode's own images, built by the engine of a host, and the images that the host keeps without an engine. */
+/** Geode's own images, built by the host's engine, and the images that the host stores without an engine. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
@@ -16,14 +16,14 @@ export interface RemoteImages {
     options?: Omit<BuildRequest, 'name'> & { readonly onProgress?: (event: BuildEvent) => void },
   ): Promise<BuiltImage>;
   list(options?: Cancel): Promise<readonly BuiltImage[]>;
-  /** Needs the scope `admin`. False when it was not built here. */
+  /** Needs the scope `admin`. Returns false if it was not built here. */
   remove(name: BuiltImageName, options?: Cancel): Promise<boolean>;
-  /** Has an image on the host, fetched if it is missing, by the runtime that is named or configured. */
+  /** Pulls an image to the host if it is missing, with the given or configured runtime. */
   pull(
     name: string,
     options?: { readonly runtime?: RuntimeName; readonly onPull?: (event: PullEvent) => void } & Cancel,
   ): Promise<ImageFacts>;
-  /** The images that Geode keeps itself. Changing them, and exporting one, needs the scope `admin`. */
+  /** The images that Geode stores itself. Changing or exporting them needs the scope `admin`. */
   readonly store: Calls<Contract['imageStore']>;
 }
 

@@ -1,4 +1,4 @@
-/** Output of a sandbox's processes, as the library's own `JournalReading`, over HTTP. */
+/** Output of a sandbox's processes, with the library's interface `JournalReading`, over HTTP. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { bytesOf } from '../contract/encoding.ts';

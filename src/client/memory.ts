@@ -14,7 +14,7 @@ import { readEvents } from './events.ts';
 import { ask, type Connection, type Sending, send } from './send.ts';
 
 interface ChatOption {
-  /** Only what programs in the sandbox of this chat stored; the memory of the user otherwise. */
+  /** Only entries that programs in the sandbox of this chat stored; otherwise the user's memory. */
   readonly chat?: string;
 }
 
@@ -30,7 +30,7 @@ export interface ListOptions extends Cancel, ChatOption {
 export interface SearchOptions extends ListOptions {
   readonly fusion?: 'weighted' | 'rrf';
   readonly dense?: number;
-  /** Also gives the results as one `block` for the prompt of a model, of about so many tokens at most. */
+  /** Also returns the results as one `block` for a model's prompt, of about this many tokens at most. */
   readonly tokens?: number;
 }
 
@@ -46,9 +46,9 @@ export interface RemoteMemory {
   list(options?: ListOptions): Promise<Page>;
   categories(options?: Cancel): Promise<Categories>;
   ingest(entry: WireNewEntry, options?: Cancel): Promise<WireStored>;
-  /** All of them or, when one is refused, none. */
+  /** Stores all of them, or none if one is refused. */
   bulk(entries: readonly WireNewEntry[], options?: Cancel): Promise<readonly WireStored[]>;
-  /** In batches, with a report of each; the last event is `end` or `problem`. */
+  /** In batches, with progress events; the last event is `end` or `problem`. */
   bulkEvents(entries: readonly WireNewEntry[], options?: Cancel): AsyncIterable<IngestEvent>;
   files(files: readonly File[], options: FileOptions): Promise<readonly WireStored[]>;
   get(
@@ -59,9 +59,9 @@ export interface RemoteMemory {
   remove(id: string, options?: Cancel & ChatOption): Promise<void>;
   /** Needs the scope `admin`. */
   stats(options?: Cancel): Promise<Stats>;
-  /** Needs the scope `admin`. Leaving the loop early stops it safely. */
+  /** Needs the scope `admin`. Leaving the loop early is safe. */
   reindex(options?: Cancel): AsyncIterable<ReindexEvent>;
-  /** An answer also while the server is not ready. */
+  /** Answers even while the server is not ready. */
   ready(options?: Cancel): Promise<Readiness>;
 }
 

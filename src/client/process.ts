@@ -1,4 +1,4 @@
-/** A process in a sandbox, over HTTP: its output comes by events from any offset, and again after a lost connection. */
+/** A process in a sandbox, over HTTP: its output arrives as events from any offset, also after a lost connection. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { bytesOf } from '../contract/encoding.ts';

@@ -17,7 +17,7 @@ import { type Opening, openSocketProcess, piece, type SocketProcess } from './so
 import { cancelled } from './talk.ts';
 
 export interface LiveRunOptions extends Omit<RemoteRunOptions, 'stdin'> {
-  /** Read as the code reads it. */
+  /** Read at the speed of the code. */
   readonly stdin?: AsyncIterable<Uint8Array>;
 }
 
@@ -43,7 +43,7 @@ export function execFresh(
   return openSocketProcess((cancel) => freshExec(first, cancel), opening);
 }
 
-/** Everything that happens, as it happens. Leaving the loop ends the run. */
+/** All events as they happen. Leaving the loop ends the run. */
 export async function* runLive(
   connection: Connection,
   code: string | Uint8Array,

@@ -23,11 +23,11 @@ import type { Opening, SocketProcess } from './socket-process.ts';
 
 export interface RemoteRunOptions extends Omit<RunOptions, 'stdin' | 'user' | 'egress'> {
   readonly stdin?: string | Uint8Array;
-  /** The network policy; left out: the host's default. */
+  /** The network policy; default: the host's. */
   readonly egress?: EgressSpec | EgressRequest;
 }
 
-/** As the library's, but for the bytes of the compiler's output. */
+/** Like the library's, without the bytes of the compiler's output. */
 export interface RemoteRunResult extends Omit<RunResult, 'compile' | 'language'> {
   readonly language: string;
   readonly compile: Omit<NonNullable<RunResult['compile']>, 'bytes'> | null;
@@ -38,18 +38,18 @@ export type RemoteRunEvent =
   | (Omit<Extract<RunEvent, { type: 'sandbox-ready' }>, 'language'> & { readonly language: string });
 
 export interface RemoteRuns {
-  /** Everything that happens, as it happens. Leaving the loop ends the run. */
+  /** All events as they happen. Leaving the loop ends the run. */
   stream(code: string, language: string, options?: RemoteRunOptions): AsyncGenerator<RemoteRunEvent>;
-  /** The same over one connection, with a stdin that is read as the code reads it. */
+  /** The same over one connection, with a stdin that is read at the speed of the code. */
   live(code: string | Uint8Array, language: string, options?: LiveRunOptions): AsyncGenerator<RemoteRunEvent>;
-  /** A command in a fresh sandbox, which ends with it and with the connection. */
+  /** A command in a fresh sandbox, which ends with the command or the connection. */
   exec(command: RemoteCommand, sandbox?: FreshSandbox, options?: Opening): Promise<SocketProcess>;
   run(
     code: string,
     language: string,
     options?: RemoteRunOptions & { readonly outputLimitBytes?: number },
   ): Promise<RemoteRunResult>;
-  /** Finished runs, newest first; `before` a time pages to older ones. */
+  /** Finished runs, newest first; `before` pages to older ones. */
   list(
     options?: { readonly limit?: number; readonly before?: number } & Cancel,
   ): Promise<readonly RunSummary[]>;

@@ -1,4 +1,7 @@
-/** One sandbox, as the library's own `PersistentSandbox`, over HTTP. Nothing is asked until something is called. */
+/**
+ * One sandbox, with the library's interface `PersistentSandbox`, over HTTP. Sends no request until a method is
+ * called.
+ */
 
 import type { Cancel } from '../base/cancel.ts';
 import { bytesOf, wireBytes } from '../contract/encoding.ts';
@@ -21,10 +24,10 @@ import { type RemoteSnapshots, remoteSnapshots } from './snapshots.ts';
 import { type Opening, openSocketProcess, type SocketProcess } from './socket-process.ts';
 import { type RemoteSandboxTools, remoteSandboxTools } from './tools.ts';
 
-/** Stdin is sent with the command; what is longer is written to a process over its own connection. */
+/** Stdin is sent with the command; longer input is written to a process over its own connection. */
 export interface RemoteCommand extends Omit<Command, 'stdin' | 'files' | 'sole' | 'opening'> {
   readonly stdin?: string | Uint8Array;
-  /** Keeps the files as they are before, so that an undo takes back what it changes. */
+  /** Records the files first, so that an undo restores them. */
   readonly undoable?: boolean;
 }
 
@@ -40,21 +43,21 @@ export interface RemoteSandbox {
   /** Tools of the host for the programs in it. */
   readonly tools: RemoteSandboxTools;
   exec(command: Omit<RemoteCommand, 'interactive'>, options?: ExecOptions): Promise<ExecResult>;
-  /** Goes on without its caller. */
+  /** Continues without its caller. */
   spawn(command: RemoteCommand, options?: Cancel): Promise<RemoteProcess & { readonly sandboxId: string }>;
-  /** Over one connection, in step with its reader; ends with the connection unless told otherwise. */
+  /** Over one connection, at the speed of its reader; ends with the connection unless configured otherwise. */
   run(
     command: RemoteCommand,
     options?: { readonly onDisconnect?: 'kill' | 'leave' } & Omit<Opening, 'wantsScreen'>,
   ): Promise<SocketProcess>;
   /**
-   * A URL on the machine of the host that opens this port until the sandbox stops; the URL itself gives access. The form
-   * `path` is for where names below localhost do not work; its pages have no origin and no cookies.
+   * A URL on the host's machine for this port of the sandbox, until the sandbox stops; anyone with the URL has
+   * access. Use the form `path` where names below localhost do not work; its pages have no origin and no cookies.
    */
   preview(port: number, options?: { readonly form?: 'name' | 'path' } & Cancel): Promise<string>;
   processes(options?: Cancel): Promise<ProcessList>;
   attach(processId: string, options?: { readonly from?: number } & Cancel): Promise<RemoteProcess>;
-  /** Joins over one connection; with a size, its terminal gets that size and its screen comes first. */
+  /** Joins over one connection. With a size, its terminal gets that size and its screen is sent first. */
   join(
     processId: string,
     options?: { readonly from?: number; readonly size?: TerminalSize } & Omit<Opening, 'wantsScreen'>,

@@ -17,11 +17,11 @@ export interface RemoteSandboxSpec extends Omit<PersistentSpec, 'egress'> {
 type Shortened = 'create' | 'createEvents' | 'extend' | 'thinking' | 'label' | 'rename' | 'fork';
 type OfOne = 'usage' | 'preview';
 
-/** The declared calls; those with a single argument take it directly. */
+/** The declared calls; calls with a single argument take it directly. */
 export interface RemoteSandboxes extends Omit<Calls<typeof sandboxes>, Shortened | OfOne> {
-  /** The sandbox of a chat. Nothing is asked: whether it is there shows with the first call. */
+  /** The sandbox of a chat. Sends no request: the first call shows whether it exists. */
   of(chat: string): RemoteSandbox;
-  /** Made or started if need be. With `onPull`, a missing image is fetched first and its progress is reported. */
+  /** Created or started if needed. With `onPull`, a missing image is pulled first and the progress is reported. */
   getOrCreate(
     chat: string,
     spec?: RemoteSandboxSpec,

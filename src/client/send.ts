@@ -1,8 +1,8 @@
-/** One request, and its refusal as a `GeodeError`. */
+/** Sends one request; throws an error answer as a `GeodeError`. */
 import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Answer, Transport } from './transport.ts';
 
-/** A host, and for whom it is asked. */
+/** A host, and the user to act for. */
 export interface Connection {
   readonly transport: Transport;
   /** Sent with every request. */
@@ -18,7 +18,7 @@ export interface Sending {
   readonly body?: string | Uint8Array | Blob | AsyncIterable<Uint8Array>;
   readonly accept?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Statuses that are an answer although they look like a failure. */
+  /** Error statuses that count as an answer. */
   readonly accepted?: readonly number[];
   readonly signal?: AbortSignal | undefined;
 }
@@ -47,7 +47,7 @@ export async function send(
   throw await refusalOf(response);
 }
 
-/** The server is of this package and its answers are checked where they are made: they are not parsed again here. */
+/** The server belongs to this package and checks its own answers, so they are not checked again here. */
 export async function ask<T>(
   connection: Connection,
   method: string,
@@ -96,7 +96,7 @@ function bodyOf({ json, form, body }: Sending): NonNullable<RequestInit['body']>
   });
 }
 
-/** Without the class, which takes time to load and is rarely needed. */
+/** Without loading zod's class, which takes time and is rarely needed. */
 function isStream(body: RequestInit['body']): boolean {
   return typeof body === 'object' && body !== null && 'getReader' in body;
 }
@@ -127,7 +127,7 @@ function notGeode({ status }: Answer): GeodeError {
   return new GeodeError('server_unreachable', `The server answered ${status}, which is no answer of Geode`);
 }
 
-/** A refusal that came over the wire; undefined for anything else. */
+/** An error received over the wire; undefined for anything else. */
 export function problemError(problem: unknown): GeodeError | undefined {
   if (typeof problem !== 'object' || problem === null || !('code' in problem) || !('error' in problem))
     return undefined;

@@ -1,4 +1,4 @@
-/** Workspaces as they were, as the library's own `Snapshots`, over HTTP. */
+/** Snapshots of workspaces, with the library's interface `Snapshots`, over HTTP. */
 import type { Cancel } from '../base/cancel.ts';
 import type { Restored, Snapshot, Snapshots } from '../seams/snapshots.ts';
 import { callsOf } from './calls.ts';

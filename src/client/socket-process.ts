@@ -1,4 +1,4 @@
-/** A process over a WebSocket: input and output in one connection, and each side waits for the other. */
+/** A process over a WebSocket: input and output in one connection, with backpressure both ways. */
 
 import { type Cancel, onAbort } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
@@ -15,23 +15,23 @@ type FromServer = ReadMessageOf<typeof sockets.exec>;
 type ProcessTalk = Talk<FromClient, FromServer>;
 type Named<T extends FromServer['type']> = Extract<FromServer, { readonly type: T }>;
 
-/** A process that is talked to over one connection. Leaving the loop ends the connection. */
+/** A process with a two-way connection. Leaving the loop ends the connection. */
 export interface SocketProcess extends Process {
-  /** The screen of its terminal, where it was asked for: the text that draws it, and where its output goes on. */
+  /** The screen of its terminal, if requested: the text that draws it, and the offset where its output continues. */
   readonly screen?: { readonly size: TerminalSize; readonly content: Uint8Array; readonly offset: number };
   /** Where it runs. */
   readonly sandbox: Named<'process'>['sandbox'];
   /** Network requests refused to its sandbox while it ran; known at its exit. */
   denied(): readonly Denial[];
-  /** Ends the connection; what becomes of the process was said when it was started. */
+  /** Ends the connection. The process continues or ends as requested at its start. */
   close(): void;
 }
 
 export interface Opening extends Cancel {
   readonly wantsScreen?: boolean;
-  /** Cancels only until the process has started; after that its caller decides when it ends. */
+  /** Cancels only until the process has started; after that the caller decides when it ends. */
   readonly opening?: AbortSignal | undefined;
-  /** How far the pull of its image is. */
+  /** Progress of the image pull. */
   readonly onPull?: (event: PullEvent) => void;
 }
 

@@ -7,7 +7,7 @@ import { callsOf } from './calls.ts';
 import { type EgressRequest, egressBody } from './egress.ts';
 import type { Connection } from './send.ts';
 
-/** A solve as the host has it; times are ISO 8601 text. */
+/** A solve as the host stores it; times are ISO 8601 text. */
 export type RemoteSolve = Omit<KeptSolve, 'createdAt' | 'attempts'> & {
   readonly createdAt: string;
   readonly attempts: readonly (Omit<KeptSolve['attempts'][number], 'startedAt' | 'endedAt'> & {
@@ -26,7 +26,7 @@ export interface RemoteCrystal {
   readonly tags: readonly string[];
   readonly retries: number;
   readonly verification: string;
-  /** The check that verifies it again. */
+  /** The check for verifying it again. */
   readonly check: {
     readonly tests: string | null;
     readonly expect: string | null;
@@ -42,7 +42,7 @@ export interface RemoteCrystal {
   readonly broken: boolean;
   readonly pinned: boolean;
   readonly trust: number;
-  /** `distrusted` and `unused` ones are kept and no longer recalled. */
+  /** `distrusted` and `unused` crystals are kept but no longer recalled. */
   readonly standing: 'pinned' | 'trusted' | 'distrusted' | 'unused';
 }
 
@@ -65,7 +65,7 @@ export interface RemoteSolves {
   crystals(options?: Cancel): Promise<readonly RemoteCrystal[]>;
   crystal(key: string, options?: Cancel): Promise<RemoteCrystal>;
   change(key: string, change: RemoteCrystalChange, options?: Cancel): Promise<RemoteCrystal>;
-  /** Runs it again on the check that it was kept with; its trust follows. */
+  /** Runs it again on the check stored with it, and updates its trust. */
   verify(
     key: string,
     options?: { readonly egress?: EgressSpec | EgressRequest } & Cancel,

@@ -6,7 +6,7 @@ import type { Connection } from './send.ts';
 
 /** The session of one sandbox. */
 export interface RemoteSandboxTools {
-  /** Starts the sandbox if need be. With `tools` it has exactly these; with `replace` it is another session. */
+  /** Starts the sandbox if needed. `tools` replaces the list of tools; `replace` opens a new session. */
   open(
     options?: { readonly tools?: readonly string[]; readonly replace?: boolean } & Cancel,
   ): Promise<ServedToolSession>;
@@ -20,11 +20,11 @@ export interface RemoteSandboxTools {
 export interface RemoteTools {
   /** Oldest first. */
   list(options?: Cancel): Promise<readonly ToolSession[]>;
-  /** The names of all tools that a session can have. */
+  /** The names of all possible tools. */
   available(options?: Cancel): Promise<readonly string[]>;
   /** The MCP servers of the config. Needs the scope `admin`. */
   servers(options?: Cancel): Promise<readonly ToolServerStatus[]>;
-  /** Says how many there were. */
+  /** Returns how many there were. */
   closeAll(options?: Cancel): Promise<number>;
   /** Newest first. */
   calls(

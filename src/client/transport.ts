@@ -1,22 +1,22 @@
-/** How the client reaches a host. This file needs nothing but what every browser has. */
+/** How the client connects to a host. This file only needs what every browser has. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { keyProtocol, socketProtocol } from '../contract/frames.ts';
 
 export interface Target {
-  /** Such as `http://127.0.0.1:4430`; a path in it comes before every path, for a host behind a proxy. */
+  /** Such as `http://127.0.0.1:4430`. A path in it is a prefix, for a host behind a proxy. */
   readonly url: string;
   /** Not needed where the server's auth is off. */
   readonly key?: string | undefined;
 }
 
 export interface Transport {
-  /** For messages: where requests go. */
+  /** For error messages: the address that requests are sent to. */
   readonly name: string;
   fetch(path: string, init: RequestInit): Promise<Answer>;
   /**
-   * A WebSocket whose binary messages are `ArrayBuffer`s or bytes. One that is open already has heard nothing yet. The
-   * signal ends the wait for the other end's agreement, where it is waited for.
+   * A WebSocket whose binary messages are `ArrayBuffer`s or bytes. An open one has received nothing yet. The signal
+   * ends the wait for the handshake, if there is one.
    */
   connect(
     path: string,
@@ -27,7 +27,7 @@ export interface Transport {
 
 /** The part of `Response` that the client uses. */
 export interface Answer extends Pick<Response, 'ok' | 'status' | 'text' | 'arrayBuffer'> {
-  /** Read once, and not beside the other ways to read it. */
+  /** Read it once, and not together with the other reading methods. */
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
 }
 
@@ -38,7 +38,7 @@ export interface ClientSocket {
   readonly bufferedAmount: number;
   send(data: string | Uint8Array<ArrayBuffer>): void;
   close(): void;
-  /** Where they are there, a reader that is slow holds the sender up. */
+  /** If present, a slow reader slows the sender down. */
   pause?(): void;
   resume?(): void;
   addEventListener(type: 'open' | 'error', listener: () => void): void;
@@ -56,7 +56,7 @@ export function httpTransport({ url, key }: Target): Transport {
       if (key !== undefined) headers.set('authorization', `Bearer ${key}`);
       return fetch(at(path), { ...init, headers });
     },
-    // A page can give a WebSocket no header, so the key travels as one of the protocols that it offers.
+    // A page cannot set headers for a WebSocket, so the key is sent as one of the offered protocols.
     connect(path) {
       const address = at(path);
       address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';

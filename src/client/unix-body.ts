@@ -1,6 +1,6 @@
-/** The body of an answer, out of the pieces of its connection. A connection that ends too early throws. */
+/** The body of an answer, from the pieces of its connection. Throws if the connection ends too early. */
 
-/** Until `length` bytes have come, or without a length until the connection ends. */
+/** Reads `length` bytes, or until the connection ends if there is no length. */
 export async function* plainBody(
   pieces: AsyncIterable<Buffer>,
   length: number | undefined,
@@ -14,7 +14,7 @@ export async function* plainBody(
   if (length !== undefined) throw cutOff();
 }
 
-/** Each chunk has its length before it, in hexadecimal, and an empty line after it; one of length 0 is the last. */
+/** Each chunk has its hexadecimal length in front and an empty line after it; length 0 is the last chunk. */
 export async function* chunkedBody(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let waiting: Buffer = Buffer.alloc(0);
   /** Bytes left of the current chunk; -1 between chunks. */

@@ -1,6 +1,6 @@
 /**
- * One HTTP/1.1 request over a Unix socket, and its answer. `node:http` takes as long to load as Node itself takes to
- * start, which every command would wait for; the other end is a host of this machine, so little of HTTP is needed.
+ * One HTTP/1.1 request over a Unix socket, and its answer. Loading `node:http` takes as long as starting Node, and
+ * every command would wait for it. The server is a host of this machine, so little of HTTP is needed.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -17,16 +17,16 @@ export interface UnixRequest {
 
 export interface UnixAnswer {
   readonly status: number;
-  /** Read once; leaving it closes the connection at once. A body that nobody reads does not keep this process. */
+  /** Read once; leaving it closes the connection at once. An unread body does not keep this process alive. */
   readonly body: AsyncIterable<Buffer>;
-  /** The connection itself, after an upgrade: with what came behind the head. */
+  /** The connection itself after an upgrade, with the bytes after the head. */
   readonly upgraded?: { readonly socket: Socket; readonly head: Buffer };
 }
 
 const mostHeadBytes = 64 * 1024;
 const endOfHead = '\r\n\r\n';
 
-/** Rejects with the error of the connection: `ECONNREFUSED`, `ENOENT`, `ECONNRESET`, or the abort. */
+/** Rejects with the connection's error: `ECONNREFUSED`, `ENOENT`, `ECONNRESET`, or the abort. */
 export async function requestOver(socketPath: string, request: UnixRequest): Promise<UnixAnswer> {
   const { signal } = request;
   const head = headText(request);
@@ -37,7 +37,7 @@ export async function requestOver(socketPath: string, request: UnixRequest): Pro
   socket.once('close', () => signal?.removeEventListener('abort', stop));
   const answer = answerOn(socket);
   socket.write(head, 'latin1');
-  // An answer may come before all is sent, a refusal say; what then becomes of the rest does not matter.
+  // An answer, such as an error, may arrive before everything is sent; the rest of the body no longer matters then.
   void sendBody(socket, request.body ?? null).catch((error: Error) => socket.destroy(error));
   return answer;
 }
@@ -50,7 +50,7 @@ function headText({ method, path, headers, body = null }: UnixRequest): string {
   const all = { host: 'localhost', connection: 'close', ...headers, ...(method === 'GET' ? {} : size) };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
   const text = [`${method} ${path} HTTP/1.1`, ...lines];
-  // A line end would begin another header.
+  // A line end would start another header.
   if (text.some((line) => /[^\t\x20-\x7e\x80-\xff]/.test(line)) || /\s/.test(path))
     throw new TypeError('A header or a path of a request has characters that HTTP cannot carry');
   return `${text.join('\r\n')}${endOfHead}`;
@@ -96,7 +96,7 @@ function answerOn(socket: Socket): Promise<UnixAnswer> {
     }
   };
   socket.on('data', take);
-  // Keep the listener: an error after the answer goes to the reader of the body.
+  // Keep the listener: an error after the answer is passed to the reader of the body.
   socket.on('error', reject);
   socket.once('close', () => reject(cutOff()));
   return promise;
@@ -134,7 +134,7 @@ function answerFrom(socket: Socket, { status, headers }: Head, head: Buffer): Un
   return { status, body: leftAtOnce(body, socket) };
 }
 
-/** A generator's own `return` waits behind a read that is pending: leaving closes the connection first. */
+/** A generator's own `return` waits for a pending read, so leaving closes the connection first. */
 function leftAtOnce(body: AsyncGenerator<Buffer>, socket: Socket): AsyncIterable<Buffer> {
   const iterator: AsyncIterator<Buffer> = {
     next: () => body.next(),

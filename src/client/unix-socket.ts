@@ -1,6 +1,6 @@
 /**
- * A WebSocket over a Unix socket, as little of it as the client needs: the usual libraries take longer to load than a
- * command takes. The other end is a host of this machine, so frames are masked with zeros.
+ * A WebSocket over a Unix socket, with only the features that the client needs: the usual libraries take longer to
+ * load than a command takes. The server is a host of this machine, so frames are masked with zeros.
  */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { parseJson, problemError } from './send.ts';
 import type { ClientSocket } from './transport.ts';
 import { requestOver, type UnixAnswer } from './unix-http.ts';
 
-/** Resolves when the conversation may begin, before anything was done; a refusal is thrown as the server says it. */
+/** Resolves when the conversation may start; throws the server's error if it refuses. */
 export async function openUnixSocket(
   socketPath: string,
   path: string,
@@ -26,11 +26,11 @@ export async function openUnixSocket(
       connection: 'Upgrade',
       upgrade: 'websocket',
       'sec-websocket-version': '13',
-      // The key tells proxies that the answer is fresh; a Unix socket has no proxies.
+      // The key shows proxies that the answer is fresh; a Unix socket has no proxies.
       'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
       'sec-websocket-protocol': socketProtocol,
     },
-    // A host that stands still would keep this process by the connection.
+    // A connection to a hanging host must not keep this process alive.
     signal,
   });
   if (answer.upgraded === undefined) throw await refusalOf(answer);
@@ -67,7 +67,7 @@ class UnixSocket implements ClientSocket {
     this.#socket = socket;
     this.#waiting = [head];
     socket.pause();
-    // Every failure closes the connection, and the close is reported.
+    // Every failure closes the connection, and the close event is emitted.
     socket.on('error', () => {});
     socket.on('data', (piece: Buffer) => this.#take(piece));
     socket.on('end', () => socket.end());
@@ -102,7 +102,7 @@ class UnixSocket implements ClientSocket {
   ): void {
     this.#events.on(type, listener);
     if (type !== 'message') return;
-    // Nobody could hear what came before.
+    // There were no listeners before.
     this.#socket.resume();
     queueMicrotask(() => this.#take(Buffer.alloc(0)));
   }
@@ -146,7 +146,7 @@ class UnixSocket implements ClientSocket {
 const lengths = { short: 126, long: 127 } as const;
 const maskBytes = 4;
 
-/** Undefined while it is not whole. */
+/** Undefined while it is incomplete. */
 function frameIn(bytes: Buffer): Frame | undefined {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return undefined;
@@ -164,7 +164,7 @@ function frameIn(bytes: Buffer): Frame | undefined {
   return { kind: first & 0x0f, isLast: (first & 0x80) !== 0, bytes: bytes.subarray(start, size), size };
 }
 
-/** With a mask of zeros, which changes nothing. */
+/** With a zero mask, which changes nothing. */
 function headOf(kind: number, length: number): Buffer {
   const isLong = length > 0xffff;
   const extra = length < lengths.short ? 0 : isLong ? 8 : 2;

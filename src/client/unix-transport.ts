@@ -1,4 +1,4 @@
-/** Reaches a host on this machine over its own socket. Only for Node: `client.ts` does not import it. */
+/** Connects to a host on this machine over its own socket. Only for Node: `client.ts` does not import it. */
 import type { Answer, Transport } from './transport.ts';
 import { requestOver, type UnixAnswer } from './unix-http.ts';
 import { openUnixSocket } from './unix-socket.ts';
@@ -12,8 +12,8 @@ export function unixTransport(socketPath: string): Transport {
 }
 
 /**
- * As `fetch` does it, which knows no Unix sockets. The classes of `fetch` take longer to load than most requests take:
- * they are used for forms only.
+ * A replacement for `fetch`, which does not support Unix sockets. The classes of `fetch` take longer to load than
+ * most requests take, so they are used only for forms.
  */
 async function fetchOver(socketPath: string, path: string, init: RequestInit): Promise<Answer> {
   const { method = 'GET', signal } = init;
@@ -57,7 +57,7 @@ function answerOf({ status, body }: UnixAnswer): Answer {
   };
 }
 
-/** Not `ReadableStream.from` of a generator: its `return` would wait behind a read that is pending. */
+/** Not `ReadableStream.from` of a generator, because its `return` would wait for a pending read. */
 function streamOf(body: AsyncIterable<Buffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
   const iterator = body[Symbol.asyncIterator]();
   return new ReadableStream({

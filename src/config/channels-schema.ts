@@ -16,7 +16,7 @@ function secret(name: string, what: string) {
   return z.string().default(name).describe(`name of the secret with ${what}: geode secrets set`);
 }
 
-/** Where people write besides the web and the terminal. A platform that is left out is not opened. */
+/** Channels besides the web and the terminal. A platform that is left out is not opened. */
 export const channelsSchema = z
   .strictObject({
     telegram: z

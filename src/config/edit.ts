@@ -1,14 +1,14 @@
-/** Changes single settings in the text of a config file; everything else, comments too, stays as it was written. */
+/** Changes single settings in the text of a config file; all other text, comments included, stays as written. */
 import { applyEdits, findNodeAtLocation, type ModificationOptions, modify, parseTree } from 'jsonc-parser';
 
 export interface SettingChange {
-  /** `['providers', 'default']`; deeper for a part of a setting. */
+  /** `['providers', 'default']`; longer for a part of a setting. */
   readonly path: readonly string[];
-  /** Undefined takes the setting out. */
+  /** Undefined removes the setting. */
   readonly value: unknown;
-  /** Stands above a setting that is new in the file. */
+  /** Comment above a setting that is new in the file. */
   readonly meaning: string;
-  /** Only where the file says nothing of it. */
+  /** Only if the file does not set it. */
   readonly unlessThere?: boolean;
 }
 
@@ -40,7 +40,7 @@ function withComment(text: string, path: readonly string[], meaning: string): st
   if (offset === undefined) return text;
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1;
   const indent = text.slice(lineStart, offset);
-  // In a file on one line a comment would swallow what follows.
+  // In a file on one line, a comment would hide the rest.
   if (indent.trim() !== '') return text;
   return `${text.slice(0, offset)}// ${meaning}\n${indent}${text.slice(offset)}`;
 }

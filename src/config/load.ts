@@ -7,7 +7,7 @@ import type { Machine } from '../machine/machine.ts';
 import { nearest } from './nearest.ts';
 import { type Config, configError, configSchema } from './schema.ts';
 
-/** Where a value came from: nothing said, a file, or a variable. */
+/** Where a value comes from: the default, a file, or a variable. */
 type Source =
   | { readonly from: 'default' }
   | { readonly from: 'file'; readonly path: string }
@@ -22,16 +22,16 @@ export interface Setting {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Where the config file was looked for. */
+  /** Path of the config file, whether or not it exists. */
   readonly file: { readonly path: string; readonly found: boolean };
-  /** Every setting with its value and where it came from, in the schema's order. */
+  /** Every setting with its value and source, in the schema's order. */
   readonly settings: readonly Setting[];
 }
 
 /** `GEODE_` names that are not settings. */
 const reserved = ['GEODE_CONFIG'];
 
-/** Defaults, then the file, then the environment; the whole is checked once. */
+/** Defaults, then the file, then the environment; the merged result is checked once. */
 export async function loadConfig(host: Machine, given?: string): Promise<LoadedConfig> {
   const path = given ?? host.overrides.GEODE_CONFIG ?? join(host.configDir, 'geode.json');
   const mustExist = given !== undefined || host.overrides.GEODE_CONFIG !== undefined;
@@ -64,7 +64,7 @@ export async function loadConfig(host: Machine, given?: string): Promise<LoadedC
   return { config: parsed.data, settings, file: { path, found: read !== undefined } };
 }
 
-/** A relative home would make folders below wherever a command happens to be typed. */
+/** A relative home would create folders wherever a command is run. */
 function checkHome({ home, variable }: Machine): void {
   if (isAbsolute(home)) return;
   const given = variable('HOME');
@@ -79,7 +79,7 @@ function describe(source: Source, path: string): string {
   return source.from === 'variable' ? source.name : path;
 }
 
-/** Undefined where there is no file and none is needed. */
+/** Undefined if there is no file and none is required. */
 async function readConfigFile(path: string, mustExist: boolean): Promise<unknown> {
   let text: string;
   try {
@@ -141,7 +141,7 @@ function readVariables(host: Machine, leaves: readonly Leaf[]): readonly Variabl
   });
 }
 
-/** Numbers, booleans, null and lists as JSON; everything else is text as it stands. */
+/** Numbers, booleans, null and lists as JSON; everything else as text. */
 function fromText(text: string): unknown {
   try {
     return JSON.parse(text);

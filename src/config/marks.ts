@@ -1,11 +1,11 @@
 import type { Config } from './schema.ts';
 
-/** A mark of each setting, by its name: it shows a difference and tells nothing of the value. */
+/** A hash of each setting, by its name: it shows a difference without revealing the value. */
 export type Marks = Readonly<Record<string, string>>;
 
 /**
- * Every setting that a host goes by. How long sandboxes stay and how many there may be is not in it: that is for the
- * host to say.
+ * Every setting that a running host depends on. How long sandboxes stay and how many there may be is left out,
+ * because only the host uses it.
  */
 export function marksOf(config: Config): Marks {
   const { runtime, docker, oci, apple, sandbox, security, runs, egress, providers, memory, qdrant, gateway } =
@@ -32,7 +32,7 @@ export function marksOf(config: Config): Marks {
   );
 }
 
-/** The names of the settings that are not the same, among those that `counts` tells. */
+/** The names of the settings that differ, among those that `counts` selects. */
 export function differingIn(
   theirs: Marks,
   ours: Marks,
@@ -47,7 +47,7 @@ export function isOfMemory(name: string): boolean {
 }
 
 function markOf(value: unknown): string {
-  // Loaded here: a command that only compares marks does without it.
+  // Imported here: a command that only compares marks does not need it.
   const { hash } = process.getBuiltinModule('node:crypto');
   return hash('sha256', JSON.stringify(value) ?? '').slice(0, 16);
 }

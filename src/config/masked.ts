@@ -3,12 +3,12 @@ import type { Setting } from './load.ts';
 
 const secret = /(key|token|secret|password|postgres)$/i;
 
-/** Variables of a program, and what they mean to it, are the operator's own: any may be a credential. */
+/** Any variable of a program may be a credential that only the operator knows. */
 const variables = /(^|\.)env$/;
 
 /**
- * The value of a setting as people may see it: without keys, wherever in it they stand, without the values of
- * variables, without a URL's password, and without text with the shape of a credential.
+ * The value of a setting for display: without keys at any depth, without the values of variables, without passwords
+ * in URLs, and without credential-shaped text.
  */
 export function masked({ name, value }: Pick<Setting, 'name' | 'value'>): unknown {
   if (value === undefined || value === null) return value;

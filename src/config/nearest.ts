@@ -1,4 +1,4 @@
-/** The known name with the fewest edits, if it is near enough to be meant. */
+/** The known name with the fewest edits, if it is close enough. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const ranked = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) }));
   ranked.sort((a, b) => a.edits - b.edits);

@@ -19,8 +19,8 @@ export function agentLimits({ sandbox, agents }: Pick<Config, 'sandbox' | 'agent
 }
 
 /**
- * The most that a caller without the scope `admin` may ask for. A default that the operator set above the maximum
- * raises it: everybody gets that default anyway.
+ * Maximum limits for callers without the scope `admin`. A default above the maximum raises it, because everybody gets
+ * that default anyway.
  */
 export function mostLimits(config: Pick<Config, 'sandbox'>): Limits {
   const { sandbox } = config;

@@ -26,7 +26,7 @@ const positive = z.number().positive();
 const count = z.number().int().nonnegative();
 const price = z.number().nonnegative();
 
-/** A server over stdio in a sandbox of its own, or over HTTP. */
+/** A server over stdio in its own sandbox, or over HTTP. */
 const toolServer = z
   .strictObject({
     command: z.array(z.string().min(1)).min(1).optional().describe('the program and its arguments'),
@@ -75,7 +75,7 @@ const limitSettings: readonly (readonly [LimitSetting, keyof typeof defaultLimit
   ['open_files', 'openFiles'],
 ];
 
-/** Sandboxes that name no limit would exceed such a maximum. */
+/** Sandboxes without a limit of their own would exceed such a maximum. */
 function refuseMaximaBelowDefaults(
   section: { readonly [K in LimitSetting | `max_${LimitSetting}`]?: number | null | undefined },
   context: z.RefinementCtx,
@@ -91,7 +91,7 @@ function refuseMaximaBelowDefaults(
   }
 }
 
-/** The whole config: one section a part, every key with its meaning and default. Unknown keys are refused. */
+/** The whole config: one section for each part, every key with its meaning and default. Unknown keys are refused. */
 export function configSchema(host: Machine) {
   return z.strictObject({
     runtime: z
@@ -633,7 +633,7 @@ export function configSchema(host: Machine) {
 
 export type Config = z.infer<ReturnType<typeof configSchema>>;
 
-/** Turns the first thing that is wrong into a refusal that names it, with the nearest known name. */
+/** Throws for the first invalid value, with the nearest known name. */
 export function configError(
   error: z.ZodError,
   known: readonly string[],

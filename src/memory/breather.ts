@@ -1,4 +1,4 @@
-/** Lets others have a turn when the work at hand has held the thread for a while. */
+/** Lets other work run when the current work has held the thread for a while. */
 import { setImmediate } from 'node:timers/promises';
 
 const SLICE_MS = 8;

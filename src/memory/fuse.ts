@@ -1,10 +1,10 @@
 /**
- * From the hits of two halves to one ranking.
+ * Combines the hits of two halves into one ranking.
  *
- * Scores are made comparable first: a cosine by where it lies between unrelated and equal for its model, BM25
- * by the geometric mean of the best hit and of the most that any entry could reach for these words. The ceiling alone
- * makes words count too little where entries are short, the best hit alone too much where all hits are poor. The share
- * of each half is fixed; docs/decisions/0110-fusion-by-best-hit-and-ceiling.md has the measurements.
+ * First, scores are made comparable: a cosine by its position between "unrelated" and "equal" for its model, BM25 by
+ * the geometric mean of the best hit and the maximum that any entry could reach for these words. The maximum alone
+ * gives words too little weight where entries are short, the best hit alone too much where all hits are poor. The
+ * share of each half is fixed; docs/decisions/0110-fusion-by-best-hit-and-ceiling.md has the measurements.
  */
 import type { Explanation, Fusion } from '../seams/memory.ts';
 import type { Hits } from './index/search-index.ts';
@@ -13,10 +13,10 @@ export interface Ranked {
   readonly id: number;
   readonly score: number;
   readonly exact: Explanation['exact'];
-  /** Its place in each half that found it. */
+  /** Its rank in each half that found it. */
   readonly dense: Place | null;
   readonly keyword: Place | null;
-  /** The share of the dense half; the other has the rest. */
+  /** The share of the dense half; the other half gets the rest. */
   readonly share: number;
 }
 
@@ -27,7 +27,7 @@ interface Place {
 }
 
 export interface Halves {
-  /** Null when the half did not answer. */
+  /** Null if the half did not answer. */
   readonly dense: Hits | null;
   readonly keyword: Hits | null;
   /** The model's score for unrelated texts. */
@@ -50,7 +50,7 @@ export function fuse(halves: Halves, fusion: Fusion): Ranked[] {
   }).sort((a, b) => exactRank(b.exact) - exactRank(a.exact) || b.score - a.score || a.id - b.id);
 }
 
-/** Only for what is shown: many more are ranked. */
+/** Only for results that are shown: many more are ranked. */
 export function explained({ exact, dense, keyword, share }: Ranked): Omit<Explanation, 'words' | 'summary'> {
   return {
     exact,
@@ -60,7 +60,7 @@ export function explained({ exact, dense, keyword, share }: Ranked): Omit<Explan
 }
 
 const RRF_K = 60;
-/** The share of meaning. */
+/** The weight of meaning. */
 const SHARE = 0.65;
 
 interface ScoredHalf {
@@ -84,7 +84,7 @@ function scored(hits: Hits | null, normalise: (raw: number, ceiling: number) => 
   };
 }
 
-/** A half that found nothing, or did not answer, leaves its share to the other. */
+/** A half that found nothing or did not answer gives its share to the other. */
 function renormalised(share: number, dense: ScoredHalf, keyword: ScoredHalf): number {
   if (dense.byId.size === 0) return 0;
   return keyword.byId.size === 0 ? 1 : share;

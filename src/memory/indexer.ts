@@ -1,10 +1,10 @@
 /**
- * The background work after writes: entries get their vectors, and the index gets missing changes. It works while
- * there is something to do, tries again while a part is down, and can stop at any moment, because what remains
- * to be done is read from the truth.
+ * The background work after writes: entries get their vectors, and the index gets missing changes. It runs while
+ * there is something to do, retries while a part is down, and can stop at any moment, because the remaining work is
+ * read from the truth.
  *
- * Namespaces take turns: each that waits has a lane, and in the embedder's queue the lanes alternate text by text. A
- * user who stores a library does not hold up one who stores a sentence.
+ * Namespaces take turns: each waiting one has a lane, and the embedder's queue alternates between lanes text by text.
+ * A user who stores a library does not delay one who stores a sentence.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -32,12 +32,12 @@ import { packVector } from './truth/vector-blob.ts';
 import type { EntryVectors } from './truth/write-entry.ts';
 
 const BATCH = 16;
-/** Namespaces that are embedded at the same time; further ones follow. */
+/** Maximum namespaces embedded at the same time; others follow. */
 const LANES = 16;
 const SETTLE_POLL_MS = 50;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 30_000;
-/** How long a search waits for vectors of what was stored just before it. */
+/** How long a search waits for vectors of entries stored just before it. */
 const MOMENT_MS = 50;
 /** How long a search waits for an embedder that is starting. */
 const START_MS = 1_000;
@@ -54,11 +54,11 @@ export class Indexer {
   #running: Promise<void> | null = null;
   #round = Promise.withResolvers<void>();
   #busy = false;
-  /** The batches under way by namespace; what each resolves to is its failure, or null. */
+  /** Batches in progress by namespace; each resolves to its failure, or null. */
   readonly #lanes = new Map<string, Promise<unknown>>();
   #lastLane = '';
   #stored = Promise.withResolvers<void>();
-  /** The store moves from one model to another. */
+  /** Whether the store moves from one model to another. */
   #moving = false;
   #trouble: unknown = null;
 
@@ -76,13 +76,13 @@ export class Indexer {
     return this.#model;
   }
 
-  /** `starting` while the embedder gets what it needs, such as its model. */
+  /** `starting` while the embedder fetches what it needs, such as its model. */
   get state(): 'starting' | 'busy' | 'idle' {
     if (!this.#prepared && this.#running !== null) return 'starting';
     return this.#busy ? 'busy' : 'idle';
   }
 
-  /** Why the work does not get on; null while it does. */
+  /** Why the work is blocked; null if it is not. */
   get trouble(): unknown {
     return this.#trouble;
   }
@@ -91,26 +91,26 @@ export class Indexer {
     return this.#truth.read((sql) => countPending(sql, this.#model?.id ?? null)) + this.#index.behind();
   }
 
-  /** Starts working if there is work and it is not under way. */
+  /** Starts working if there is work and none is in progress. */
   wake(): void {
     this.#running ??= this.#work().finally(() => {
       this.#running = null;
     });
   }
 
-  /** Something was stored: a namespace that waits now is not held up by the batches of others. */
+  /** Called after storing: a namespace that waits now is not delayed by the batches of others. */
   noteStored(): void {
     this.#stored.resolve();
     this.wake();
   }
 
-  /** The model, once the embedder has answered; null when that takes longer than a search should wait. */
+  /** The model, once the embedder has answered; null if that takes longer than a search should wait. */
   async modelSoon(): Promise<Model | null> {
     await this.#until(() => this.#model !== null, START_MS);
     return this.#model;
   }
 
-  /** True when everything in the namespace has its vectors. Waits a moment for a few, and not for many. */
+  /** True if everything in the namespace has its vectors. Waits a moment for a few, but not for many. */
   async vectorsSoon(namespace: string): Promise<boolean> {
     const missing = () =>
       this.#truth.read((sql) => countWaiting(sql, namespace, BATCH + 1)) + this.#index.behind(namespace);
@@ -153,7 +153,7 @@ export class Indexer {
     await Promise.all(this.#lanes.values());
   }
 
-  /** Works until it is so, or time is up, or a part is down. */
+  /** Works until that is true, time is up, or a part is down. */
   async #until(done: () => boolean, timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     while (!done() && performance.now() < deadline && this.#trouble === null) {
@@ -190,7 +190,7 @@ export class Indexer {
     this.#round = Promise.withResolvers();
   }
 
-  /** Works until one of the batches under way has ended, or somebody stored something. True when there was work. */
+  /** Works until one of the batches has ended or something was stored. Returns true if there was work. */
   async #embedPending(): Promise<boolean> {
     const model = await this.#registered();
     this.#stored = Promise.withResolvers();
@@ -205,7 +205,7 @@ export class Indexer {
     return true;
   }
 
-  /** A batch for each namespace that waits and has none under way; entries of other models when none waits. */
+  /** A batch for each waiting namespace without one in progress; entries of other models if no namespace waits. */
   #openLanes(model: Model): void {
     const free = LANES - this.#lanes.size;
     const waiting = this.#truth.read((sql) => namespacesWaiting(sql, this.#lastLane, LANES * 2));
@@ -248,7 +248,7 @@ export class Indexer {
   /** The vectors of an entry, a packed one for each chunk. */
   async #vectorsOf({ text, before, namespace }: Unembedded, model: Model): Promise<EntryVectors> {
     const pieces = chunks(text, this.#queue.embedder.chunkLength);
-    // The beginning is read once alone and once after what stands before it; its vector lies between the two.
+    // The first chunk is embedded once alone and once after the text before it; its vector is the mean of the two.
     const joined = before === null ? [] : [`${before}\n${pieces[0] ?? ''}`];
     const made = await this.#queue.embed([...pieces, ...joined], 'entry', { owner: namespace });
     const [first, around] = [made[0], made[pieces.length]];
@@ -282,7 +282,7 @@ export class Indexer {
   }
 }
 
-/** The mean of two unit vectors, again of length 1. */
+/** The mean of two unit vectors, scaled to length 1. */
 function between(a: Float32Array, b: Float32Array): Float32Array {
   const sum = a.map((value, i) => value + (b[i] ?? 0));
   const length = Math.hypot(...sum) || 1;

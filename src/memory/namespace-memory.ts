@@ -1,4 +1,4 @@
-/** Memory as everyone but its owner sees it: one namespace. */
+/** Memory for everyone except its owner: one namespace. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
@@ -29,7 +29,7 @@ export interface MemoryParts extends RecallParts {
   readonly turns: KeyedTurns;
   /** Exact values that must never be stored; read again for each write. */
   readonly secrets: (namespace: string) => Iterable<string>;
-  /** Bytes of text that a namespace may have waiting for its vectors. */
+  /** Maximum bytes of text per namespace that wait for vectors. */
   readonly pendingText: number;
 }
 

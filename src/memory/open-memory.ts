@@ -1,4 +1,4 @@
-/** Opens memory: the truth, an index over it, and an embedder between them. */
+/** Opens memory: the truth, an index over it, and an embedder. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { reasonOf } from '../base/errors.ts';
@@ -26,20 +26,20 @@ import { Truth } from './truth/truth.ts';
 export interface MemoryOptions {
   /** The SQLite file; its folder must exist. */
   readonly file: string;
-  /** Stays the caller's to stop. */
+  /** The caller stops it. */
   readonly embedder: Embedder;
-  /** The scale-out index. Without it, search happens in this process. */
+  /** The index for large memory. Without it, this process searches itself. */
   readonly qdrant?: QdrantOptions;
-  /** Exact values that must never be stored, beside everything that has the shape of a key. */
+  /** Exact values that must never be stored, in addition to everything shaped like a key. */
   readonly secrets?: (namespace: string) => Iterable<string>;
-  /** Bytes of text that each namespace may have waiting for its vectors; 256 MB by default. */
+  /** Maximum bytes of text per namespace that wait for vectors; 256 MB by default. */
   readonly pendingText?: number;
   readonly now?: () => number;
-  /** `on demand`: nothing is embedded, and no model fetched, until an entry is stored or searched. */
+  /** `on demand`: nothing is embedded and no model downloaded until an entry is stored or searched. */
   readonly indexing?: 'background' | 'on demand';
 }
 
-/** Throws `memory_down` when the file cannot be used. An embedder or index that is down or slow does not hold it up. */
+/** Throws `memory_down` if the file cannot be used. Does not wait for a slow or unavailable embedder or index. */
 export function openMemory(options: MemoryOptions): MemoryStore {
   const truth = new Truth(options.file);
   const queue = new EmbedQueue(options.embedder);

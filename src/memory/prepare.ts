@@ -1,4 +1,4 @@
-/** From what a caller gives to what is written: checked, scrubbed, and with its words counted. */
+/** Turns a caller's input into what is written: checked, scrubbed, with its words counted. */
 import { createHash } from 'node:crypto';
 import { GeodeError } from '../base/errors.ts';
 import { scrub } from '../base/scrub.ts';
@@ -26,7 +26,7 @@ export interface PreparedEntry {
   readonly validUntil: number | null;
   readonly supersedes: readonly string[];
   readonly thread: string | null;
-  /** Null for after the last one of the thread. */
+  /** Null: after the last one of the thread. */
   readonly order: number | null;
   readonly context: string | null;
   readonly date: number | null;
@@ -39,7 +39,7 @@ export function prepareEntry(entry: NewEntry, secrets: readonly string[]): Prepa
   return prepare(entry, [entry.source], cleaner(secrets));
 }
 
-/** The entry to put back, and its former state. */
+/** The entry to restore, and its former state. */
 export interface PreparedKept {
   readonly entry: PreparedEntry;
   readonly kept: Pick<KeptEntry, 'version' | 'sightings' | 'createdAt' | 'updatedAt' | 'supersededBy'>;
@@ -142,7 +142,7 @@ function prepare(entry: NewEntry, given: readonly string[], cleaned: Cleaner): P
   };
 }
 
-/** `8 May 2023`: how people ask for a date. */
+/** `8 May 2023`: the form in which people ask for a date. */
 function dateWords(date: number | null): string {
   return date === null ? '' : DAY.format(date);
 }
@@ -154,10 +154,10 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** A key that nobody chose says nothing. */
+/** A generated key has no meaning. */
 const MADE_KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Equal for texts that differ only in white space or in how their characters are composed. */
+/** Equal for texts that differ only in white space or Unicode composition. */
 function contentHash(content: string): Uint8Array {
   return createHash('sha256').update(content.normalize('NFC').replace(/\s+/g, ' ').trim()).digest();
 }

@@ -1,4 +1,4 @@
-/** One recall: both halves at the same time, exact names beside them, one ranking, one page of it. */
+/** One recall: both halves in parallel, exact names, one ranking, one page of it. */
 
 import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { Cancel } from '../base/cancel.ts';
@@ -43,14 +43,14 @@ export async function recall(
   checkCategory(parts.truth, namespace, asked.category);
   const search: Search = { namespace, filter: asked, now: parts.now(), depth: limits.depth };
   const fusion = query.fusion ?? { kind: 'weighted' };
-  // A half without a share is not asked: it would only add entries that it alone found.
+  // A half with no share is not asked: it would only add entries that nothing else found.
   const share = fusion.kind === 'weighted' ? fusion.dense : undefined;
-  // The embedding takes longest, and all cores, so it begins first.
+  // The embedding takes longest and uses all cores, so it starts first.
   const embedded = share === 0 ? null : embedQuery(parts, asked.text, options);
   const byMeaning = embedded === null ? notAsked : denseHalf(parts, search, embedded, options);
   const queryWords = [...new Set(words(asked.text))];
   const byWords = share === 1 ? notAsked : keywordHalf(parts, search, queryWords);
-  // While the index searches, in another thread.
+  // In parallel with the index, which searches in another thread.
   const exact = Promise.resolve(embedded)
     .then(() => othersFirst())
     .then(() => namedEntries(parts, search, asked));
@@ -85,7 +85,7 @@ export function checkCategory(truth: Truth, namespace: string, category: string 
   });
 }
 
-/** Hits, and what is wrong with them; no hits at all when the half did not answer. */
+/** Hits and their problem, if any; no hits at all if the half did not answer. */
 interface HalfAnswer {
   readonly hits: Hits | null;
   readonly trouble: string | null;
@@ -112,7 +112,7 @@ async function keywordHalf(
   }
 }
 
-/** The query as a vector of the model, or the reason why not. */
+/** The query's vector, or the reason why there is none. */
 type Embedded = { readonly vector: Float32Array; readonly model: number } | { readonly trouble: string };
 
 async function embedQuery({ indexer, queue }: RecallParts, text: string, options: Cancel): Promise<Embedded> {
@@ -141,7 +141,7 @@ async function denseHalf(
   const query = await embedded;
   if ('trouble' in query) return { hits: null, trouble: query.trouble };
   try {
-    // Afterwards: an embedder that has just been started does not use up the moment.
+    // Checked afterwards, so that starting an embedder does not use up the time.
     const whole = await indexer.vectorsSoon(search.namespace);
     const hits = await index.dense({ ...search, ...query });
     return { hits, trouble: whole ? null : 'Some entries are still being embedded or indexed.' };
@@ -156,18 +156,18 @@ function degraded(half: Half, { trouble }: HalfAnswer): { half: Half; reason: st
   return trouble === null ? [] : [{ half, reason: trouble }];
 }
 
-/** A name: one word that is more than a word, such as `parseHeader`, `max_size`, `E0382` or `fs.open`. */
+/** A name: a single token with structure, such as `parseHeader`, `max_size`, `E0382` or `fs.open`. */
 const NAME = /^(?=.*(?:\p{Ll}\p{Lu}|[_\d.:#/$-]))[^\s]+$/u;
 
 type Exact = Map<number, NonNullable<Ranked['exact']>>;
 
-/** Entries whose key is the query, or that carry one of its names or its error. */
+/** Entries whose key is the query, or that have one of its names or its error. */
 function namedEntries({ truth }: RecallParts, search: Search, { text }: CheckedQuery): Exact {
   const names = [text, ...text.split(/[\s"'`()[\]{},;]+/)].filter((name) => name !== '');
   return truth.read((sql) => exactEntries(sql, search, text, [...new Set(names)], errorSignatures(text)));
 }
 
-/** A query that is a name and nothing else is exact where the text has it whole. */
+/** A query that is only a name is exact if the text contains it whole. */
 function withWholeNames(
   { truth }: RecallParts,
   exact: Exact,
@@ -175,7 +175,7 @@ function withWholeNames(
   queryWords: readonly string[],
   keyword: Hits | null,
 ): Exact {
-  // The name itself is the last of its words, after its parts.
+  // The name itself comes last, after its parts.
   const whole = NAME.test(text) ? queryWords.at(-1) : undefined;
   if (whole === undefined) return exact;
   const ids = (keyword?.hits ?? []).map(({ id }) => id);
@@ -185,7 +185,7 @@ function withWholeNames(
   return exact;
 }
 
-/** An index may know an entry a moment longer than the truth has it; one that has seen every change does not. */
+/** An index may list an entry a moment longer than the truth; an index that has seen every change does not. */
 function stillThere(
   { truth }: RecallParts,
   ranked: readonly Ranked[],

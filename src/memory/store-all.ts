@@ -1,6 +1,6 @@
 /**
- * Writes entries, all or none: what is on disk when this ends is the truth, the words and the debt of vectors.
- * Preparing and writing go in steps, so that a thousand long texts do not stop those who search.
+ * Writes entries, all or none: afterwards the truth, the words and the notes of missing vectors are on disk.
+ * Preparing and writing happen in steps, so that a thousand long texts do not block searches.
  */
 import type { Cancel } from '../base/cancel.ts';
 import { throwIfCancelled } from '../base/cancel.ts';
@@ -15,7 +15,7 @@ import { readEntries } from './truth/read-entries.ts';
 import type { Sql } from './truth/truth.ts';
 import { type Written, writeEntry } from './truth/write-entry.ts';
 
-/** An entry to come: the keys that it touches, and how it is made ready and written. */
+/** An entry to store: the keys that it touches, and how it is prepared and written. */
 export interface Writing {
   readonly keys: readonly string[];
   prepare(secrets: readonly string[]): Prepared;
@@ -66,7 +66,7 @@ export async function storeAll(
       `There are ${writings.length} entries in one call; the most is ${limits.entriesPerStore}.`,
     );
   }
-  // Calls on the same key line up now, before anything is waited for.
+  // Calls on the same key queue up now, before anything is awaited.
   return parts.turns.in(
     lanes(
       namespace,
@@ -138,7 +138,9 @@ function writeAll(
   });
 }
 
-/** Refuses what makes the debt of vectors larger than a user may have; what makes it smaller always passes. */
+/**
+ * Refuses writes that put a user above the limit for text without vectors; writes that reduce it are always allowed.
+ */
 function checkPending(namespace: string, before: number, after: number, most: number): void {
   if (after <= most || after <= before) return;
   throw new GeodeError(
@@ -159,7 +161,7 @@ function withEntries(sql: Sql, namespace: string, written: readonly Written[], n
   });
 }
 
-/** False when the index could not be reached; what it missed reaches it later. */
+/** False if the index could not be reached; it gets the change later. */
 export async function caughtUp({ index, indexer }: MemoryParts): Promise<boolean> {
   try {
     await index.catchUp();

@@ -1,4 +1,4 @@
-/** Why a result was found, in one sentence for a model or a person. */
+/** Why a result was found, as one sentence for a model or a person. */
 
 import { words } from '../base/words.ts';
 import type { Explanation } from '../seams/memory.ts';

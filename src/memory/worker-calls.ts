@@ -1,4 +1,4 @@
-/** Calls into a worker thread: each gets an answer, and a worker that dies fails its calls and is replaced. */
+/** Calls to a worker thread: each gets an answer; a worker that dies fails its calls and is replaced. */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, Worker } from 'node:worker_threads';
@@ -7,10 +7,10 @@ import { GeodeError, reasonOf } from '../base/errors.ts';
 /** The calls of a worker: input and output by name. */
 export type CallTypes = Record<string, { input: unknown; output: unknown }>;
 
-// `never`: what crossed the thread is as the other side's types say, and only the name tells which.
+// `never`: the values that crossed threads have the types of the other side, and only the name tells which.
 interface Request {
   readonly call: number;
-  /** Null asks for the end. */
+  /** Null asks the worker to end. */
   readonly name: string | null;
   readonly input: never;
 }
@@ -26,12 +26,12 @@ interface Waiting {
   reject(reason: Error): void;
 }
 
-/** How long a worker that must finish its call may take to do so. */
+/** Maximum time for a worker to finish its call. */
 const FINISH_MS = 60_000;
 
 /**
- * Room for new objects. With more of it than V8 lets a small heap grow by, which is the default for a worker, it
- * collects the whole heap all the time: at every fortieth search, for some milliseconds.
+ * Space for new objects. With the default for workers, V8 collects the whole heap far too often: at every fortieth
+ * search, for some milliseconds.
  */
 const YOUNG = { maxYoungGenerationSizeMb: 6 };
 
@@ -44,7 +44,7 @@ export class WorkerCalls<Calls extends CallTypes> implements AsyncDisposable {
   #calls = 0;
   #stopped = false;
 
-  /** `finish` for a worker with native code: cutting that off in the middle of a call ends the whole process. */
+  /** `finish` for a worker with native code: terminating that during a call ends the whole process. */
   constructor(script: URL, input: unknown, ending: 'cut off' | 'finish' = 'cut off') {
     this.#script = script;
     this.#input = input;
@@ -59,7 +59,7 @@ export class WorkerCalls<Calls extends CallTypes> implements AsyncDisposable {
     const call = this.#calls;
     return new Promise<Calls[Name]['output']>((resolve, reject) => {
       this.#waiting.set(call, { resolve, reject });
-      // A worker with a call under way keeps the process alive, an idle one does not.
+      // A worker with a call in progress keeps the process alive, an idle one does not.
       worker.ref();
       worker.postMessage({ call, name, input });
     });

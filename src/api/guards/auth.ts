@@ -1,6 +1,6 @@
 /**
- * Identifies the caller and gives the routes only that user's memory and sandboxes: a route cannot name a
- * user, so no mistake in a route shows one user's things to another.
+ * Identifies the caller and gives routes only that user's memory and sandboxes. A route cannot name a user, so no
+ * mistake in a route shows one user's objects to another.
  */
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
@@ -17,7 +17,7 @@ import { claimConnection } from '../connections.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
 import { sessionOf } from './session.ts';
 
-/** `known` knows callers by other means than a key, where it does. */
+/** `known` identifies callers without a key, if it can. */
 export function authenticate(
   { keys, logins, memory, sandboxes, egress, mostLimits = defaultMostLimits }: ApiParts,
   { callers, rate, scopeRates, failureRate }: ApiOptions,
@@ -77,7 +77,7 @@ export function authenticate(
   }
 }
 
-/** The routes that tools of a session use. There is no other way from a sandbox into the API. */
+/** The routes for the tools of a session: the only way from a sandbox into the API. */
 const routesOfTools =
   /^\/api\/v1\/(context(\/.*)?|runs|solve|chats\/[^/]+\/schedules|schedules(\/[^/]+)?|sandboxes\/[^/]+\/egress\/allow)$/s;
 
@@ -87,7 +87,10 @@ function fromSandbox({ req, env: { reach } }: Context<ApiEnv>): Caller {
   throw new GeodeError('forbidden', `Tools of a sandbox do not use ${req.method} ${req.path}`);
 }
 
-/** A person may look at what the sandbox of one chat wrote; a tool of it reads that beside the memory of its user. */
+/**
+ * A person may read what the sandbox of one chat stored. A tool in that sandbox reads it together with the memory of
+ * its user.
+ */
 function memoryOf(store: MemoryStore, { user }: Caller, { req, env: { reach } }: Context<ApiEnv>): Memory {
   if (reach !== undefined)
     return reach.memory === 'user' ? store.in(user) : chatMemory(store, user, reach.chat);
@@ -98,7 +101,7 @@ function memoryOf(store: MemoryStore, { user }: Caller, { req, env: { reach } }:
   return store.in(chatNamespace(user, chat));
 }
 
-/** A program in a sandbox: what its tools need of its user's things, and nothing of an operator or a person. */
+/** A program in a sandbox gets the user's objects that its tools need, and nothing of an operator or a person. */
 const sandboxed: Omit<Caller, 'user'> = {
   keyId: 'tools',
   scopes: ['memory:read', 'memory:write', 'sandboxes:read', 'sandboxes:write', 'runs', 'agents'],
@@ -107,7 +110,7 @@ const sandboxed: Omit<Caller, 'user'> = {
 
 const everyone: Caller = { user: localUser, keyId: 'none', scopes, actsFor: 'self' };
 
-/** A page cannot give a WebSocket any header but this one: the key is one of the protocols that it offers. */
+/** A page cannot set any other header for a WebSocket, so the key is sent as one of the offered protocols. */
 function keyOfBrowser(protocols = ''): string | undefined {
   const key = protocols
     .split(',')
@@ -116,7 +119,7 @@ function keyOfBrowser(protocols = ''): string | undefined {
   return key && `Bearer ${key.slice(keyProtocol.length)}`;
 }
 
-/** Percent-encoded, which changes nothing in a name that follows the rule. */
+/** Percent-encoded, which leaves valid names unchanged. */
 function userIn(request: Context<ApiEnv>['req']): string | undefined {
   const given = request.header('geode-user');
   try {
@@ -126,7 +129,7 @@ function userIn(request: Context<ApiEnv>['req']): string | undefined {
   }
 }
 
-/** The operator can still read and remove sandboxes whose names are older than the rule for names. */
+/** The operator can still read and remove sandboxes with names from before the rule for names. */
 const takesFormerNames = /^\/api\/v1\/sandboxes(\/|$)/;
 
 function actingFor(user: string | undefined, caller: Caller, path: string): Caller {

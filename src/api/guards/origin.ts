@@ -1,7 +1,7 @@
 /**
- * Keeps web pages of other servers out. Any page that a person opens can send requests to this machine: under
- * a name of its own that it lets resolve to 127.0.0.1 (so the Host is checked), or across origins (so the
- * Origin is checked). A page cannot make up an IP address or `localhost` as its Host.
+ * Keeps web pages of other servers out. Any page that a person opens can send requests to this machine: under a name
+ * of its own that resolves to 127.0.0.1 (so the Host is checked), or across origins (so the Origin is checked). A
+ * page cannot send an IP address or `localhost` as its Host.
  */
 import { isIP } from 'node:net';
 import { cors } from 'hono/cors';
@@ -16,7 +16,7 @@ export function checkOrigin({ callers, allowedHosts, allowedOrigins }: ApiOption
   });
 
   return createMiddleware<ApiEnv>(async (context, next) => {
-    // No page of a browser can reach a Unix socket.
+    // Web pages cannot reach a Unix socket.
     if (callers === 'socket') return next();
     const host = context.req.header('host') ?? '';
     if (!isTrustedHost(host, allowedHosts)) {
@@ -40,8 +40,8 @@ function isTrustedHost(host: string, allowedHosts: readonly string[]): boolean {
   return hostname === 'localhost' || isIP(hostname) !== 0 || allowedHosts.includes(hostname);
 }
 
-// A browser leaves Origin out of a plain GET, and says there only in Sec-Fetch-Site that another site asks.
-// Following a link to this server is no call.
+// A plain GET has no Origin; only Sec-Fetch-Site shows that it comes from another site. Following a link to this
+// server is allowed.
 function isForeign(origin: string | undefined, host: string, site = 'none', mode = 'navigate'): boolean {
   if (origin !== undefined) return URL.parse(origin)?.host !== URL.parse(`http://${host}`)?.host;
   return site !== 'none' && site !== 'same-origin' && mode !== 'navigate';

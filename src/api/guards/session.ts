@@ -1,5 +1,5 @@
 /**
- * The cookie of the dashboard. A browser sends it with whatever any page asks of this server, so it counts only for
+ * The cookie of the dashboard. Browsers send it with requests of any page to this server, so it counts only for
  * requests of the dashboard's own page: another port of this machine is the same site, but not the same origin.
  */
 import type { Context } from 'hono';
@@ -12,13 +12,15 @@ export function sessionOf(context: Context<ApiEnv>, logins: Logins | undefined):
   return secret !== undefined && isFromOwnPage(context) ? (logins?.verify(secret) ?? null) : null;
 }
 
-/** Cookies know no ports, so each server of a machine has a name of its own. */
+/** Cookies ignore ports, so each server of a machine uses its own cookie name. */
 export function cookieName({ req }: Context<ApiEnv>): string {
   const port = /:(\d+)$/.exec(req.header('host') ?? '')?.[1] ?? 'default';
   return `geode-session-${port}`;
 }
 
-/** Over plain HTTP to another machine a browser sends no Sec-Fetch-Site; Origin says it then, for all but a plain GET. */
+/**
+ * Over plain HTTP to another machine a browser sends no Sec-Fetch-Site. Then Origin shows it, except for a plain GET.
+ */
 function isFromOwnPage({ req, env }: Context<ApiEnv>): boolean {
   const origin = req.header('origin');
   const isOwnOrigin = origin !== undefined && URL.parse(origin)?.host === req.header('host')?.toLowerCase();

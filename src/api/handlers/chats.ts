@@ -13,7 +13,7 @@ export function chatHandlers(all: Chats): Handlers<typeof chats> {
     list: (_, { caller }) => all.of(caller.user).list(),
     channels: () => all.channels(),
     post({ chat, ...message }, call) {
-      // Deciding an approval needs the scope for that in a chat too.
+      // Deciding an approval in a chat also needs the scope for that.
       const scope = scopeOf(message.text);
       if (scope !== undefined) call.require(scope);
       return all.of(call.caller.user).post(chat, message);

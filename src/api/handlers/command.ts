@@ -1,4 +1,4 @@
-/** A command as it is asked for, and as a sandbox takes it. */
+/** Converts a requested command to the form that a sandbox takes. */
 
 import { GeodeError } from '../../base/errors.ts';
 import { bytesOf } from '../../contract/encoding.ts';
@@ -14,7 +14,7 @@ export function commandOf({ argv, stdin, undoable: _, ...rest }: Asked): Command
   return { ...rest, argv: [program, ...words], ...(stdin !== undefined && { stdin: bytesOf(stdin) }) };
 }
 
-/** Takes the undo point of a command that may be taken back. */
+/** Takes an undo point before a command that may be undone. */
 export async function markBefore(
   { id, snapshots }: PersistentSandbox,
   undoable: boolean | undefined,

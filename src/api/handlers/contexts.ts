@@ -37,7 +37,7 @@ export function contextHandlers(live: LiveContexts): Handlers<typeof contexts> {
   };
 }
 
-/** The events as they come, then the result. */
+/** Events as they happen, then the result. */
 async function* eventsOf(start: (onEvent: (event: ContextEvent) => void) => Promise<ContextResult>) {
   const stream = withEvents(start);
   let step = await stream.next();

@@ -1,4 +1,4 @@
-/** Between an entry as callers give and get it, and as memory keeps it. */
+/** Converts between an entry of the API and an entry of memory. */
 import type { entries } from '../../contract/memory.ts';
 import type { InputOf } from '../../contract/types.ts';
 import type { Entry, EntryVersion, NewEntry, Stored } from '../../seams/memory.ts';

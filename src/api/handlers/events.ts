@@ -30,7 +30,7 @@ export function eventHandlers(source: Events): Handlers<typeof events> {
 
 type Numbered = StreamItemOf<typeof events.read>;
 
-/** A number comes first, so that a caller that is cut off before the first event knows where it was. */
+/** The current number comes first, so a caller that is cut off before the first event knows where to continue. */
 async function* numbered(
   after: number,
   found: AsyncIterable<HostEvent | EventGap>,

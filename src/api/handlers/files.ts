@@ -79,7 +79,7 @@ export const fileHandlers: Handlers<typeof files> = {
     (await changed(where, call)).remove(path, { signal: call.signal }),
 };
 
-/** Paths in the workspace, or in everything that the sandbox's user can see. */
+/** Paths in the workspace, or everywhere the sandbox's user can see. */
 interface Where {
   readonly chat: string;
   readonly root?: boolean;

@@ -1,4 +1,4 @@
-/** A command in a fresh sandbox, which ends with the command and with the connection. */
+/** A command in a fresh sandbox, which ends with the command or the connection. */
 import type { sockets } from '../../contract/sockets.ts';
 import type { SandboxSpec } from '../../seams/sandbox.ts';
 import type { Call } from '../call.ts';

@@ -1,4 +1,4 @@
-/** The images that Geode keeps itself. */
+/** Images that Geode stores itself. */
 import { Readable } from 'node:stream';
 import type { imageStore } from '../../contract/image-store.ts';
 import type { ImageStore } from '../../seams/image-store.ts';

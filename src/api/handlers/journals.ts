@@ -1,4 +1,4 @@
-/** Reading back what processes wrote, whether or not the sandbox runs. */
+/** Reads what processes wrote, whether or not the sandbox runs. */
 
 import { GeodeError } from '../../base/errors.ts';
 import { wireBytes } from '../../contract/encoding.ts';
@@ -55,8 +55,8 @@ export function journalHandlers(readingFrom: NonNullable<ApiParts['journals']>):
 type Part = NonNullable<Parameters<JournalReading['events']>[1]> & { readonly from: number };
 
 /**
- * The record, redacted; then the live journal signals new output. Each event carries the offset at which the
- * record goes on: what is redacted has another length than what is on record.
+ * The record, redacted; then the live journal signals new output. Each event carries the offset in the record at
+ * which to continue, because redacted text has another length.
  */
 async function* followed(
   reading: JournalReading,
@@ -66,7 +66,7 @@ async function* followed(
   signal: AbortSignal,
 ): AsyncGenerator<StreamItemOf<typeof journals.follow>> {
   for (let { from } = part; ; ) {
-    // In this order: nothing is added behind an exit.
+    // In this order: nothing is added after an exit.
     const { exit } = journal;
     const end = Math.max(journal.length, from);
     let held: Exclude<RecordedEvent, { type: 'exit' }> | undefined;
@@ -87,7 +87,7 @@ async function* followed(
   }
 }
 
-/** Until there is something behind an offset. */
+/** Waits until there is something after an offset. */
 async function grown(journal: Journal, from: number, signal: AbortSignal): Promise<void> {
   for await (const _ of journal.follow(from, { signal })) return;
 }

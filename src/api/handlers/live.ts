@@ -1,4 +1,4 @@
-/** Everything that a page shows as it changes, over one WebSocket: a browser opens few other connections to a server. */
+/** Everything that a page shows live, over one WebSocket, because browsers open few connections to one server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { events as declared } from '../../contract/events.ts';
 import type { StreamItemOf } from '../../contract/types.ts';
@@ -26,7 +26,7 @@ export async function sendLive(
   }
 }
 
-/** Sandboxes that run, and those that come to run later; a failure to look at one is no end of the rest. */
+/** The running sandboxes, including ones that start later. A failure to read one does not end the others. */
 async function sendUsage(
   talk: Live,
   sandboxes: UserSandboxes,
@@ -40,7 +40,7 @@ async function sendUsage(
       for await (const usage of watchMetrics(sandbox, everyMs, { signal }))
         await talk.send({ type: 'usage', chat, ...usage });
     } catch {
-      // It has ended, or this conversation has; the next look finds out.
+      // The sandbox or this conversation has ended; the next check finds out.
     } finally {
       watched.delete(chat);
     }

@@ -31,7 +31,7 @@ export const localFileHandlers: Pick<Handlers<typeof files>, 'save' | 'download'
   },
 };
 
-/** The disk limit of a sandbox bounds what a copy of it may take here. */
+/** The disk limit of a sandbox is also the limit for a copy on this machine. */
 async function placeOf(call: Call, chat: string, root: boolean | undefined) {
   refuseUnlessOwnSocket(call, "Files of the host's machine are copied");
   const sandbox = await startedSandbox(call, chat);

@@ -10,7 +10,7 @@ import type { Call } from '../call.ts';
 
 type OutputItem = StreamItemOf<typeof processes.output>;
 
-/** From an offset to its exit. */
+/** From an offset to the exit. */
 export async function outputOf(call: Call, chat: string, process: string, from: number) {
   const { journal, isLive } = await journalOf(call, chat, process);
   return shownEvents(
@@ -18,7 +18,7 @@ export async function outputOf(call: Call, chat: string, process: string, from: 
   );
 }
 
-/** The journal of a process of the caller, and whether anything may be added to it. */
+/** The journal of a caller's process, and whether more may be added to it. */
 export async function journalOf(
   { sandboxes, signal }: Call,
   chat: string,
@@ -31,7 +31,7 @@ export async function journalOf(
   return { journal: journals.open(process), isLive: state !== 'stopped' };
 }
 
-/** Nothing comes any more, also where no exit is on record. */
+/** Nothing more will come, even if no exit was recorded. */
 function* recorded(journal: Journal, from: number, process: string): Generator<ProcessEvent> {
   yield* journal.read(from);
   if (journal.exit === undefined)

@@ -1,4 +1,4 @@
-/** A conversation with a process: output one way, input the other. */
+/** A conversation with a process: output to the client, input from it. */
 
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import { streamBytes } from '../../contract/frames.ts';
@@ -11,12 +11,12 @@ import type { Talk } from '../sockets.ts';
 type ProcessTalk = Pick<Talk<typeof sockets.join>, 'signal' | 'send' | 'write' | 'received'>;
 type Reached = Pick<Process, 'write' | 'closeStdin' | 'signal' | 'kill' | 'resize'>;
 
-/** Where a process is, as it is said before its output. */
+/** The process and its sandbox, sent before the output. */
 export function placeOf({ id, runtime, grade }: Pick<PersistentSandbox, 'id' | 'runtime' | 'grade'>) {
   return { id, runtime, grade };
 }
 
-/** Until the process ends or the caller leaves. */
+/** Runs until the process ends or the caller leaves. */
 export async function talkOf(
   talk: ProcessTalk,
   process: Reached,
@@ -61,7 +61,7 @@ async function receive(talk: ProcessTalk, process: Reached): Promise<void> {
   }
 }
 
-/** A message to a process that has just ended is not an error: the client gets its exit. */
+/** A message to a process that has just ended is no error: the client gets its exit. */
 export function ignoreEnd(error: unknown): void {
   if (!isGeodeError(error, 'process_not_found')) throw error;
 }

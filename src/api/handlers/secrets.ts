@@ -1,4 +1,4 @@
-/** Credentials of the caller. None of these answers with a value. */
+/** Credentials of the caller. No answer contains a value. */
 import type { secrets } from '../../contract/secrets.ts';
 import type { EgressHost } from '../../egress/open-egress.ts';
 import type { Handlers } from '../serve.ts';

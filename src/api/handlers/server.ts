@@ -16,7 +16,7 @@ export function serverHandlers({
 }: ApiParts): Handlers<typeof server> {
   return {
     health: () => ({ status: 'up', version }),
-    /** Leaves out the details of each part: they may name hosts and files, and this path needs no key. */
+    /** Leaves out the details of each part: they may contain hosts and files, and this path needs no key. */
     async ready(_, { stopping }) {
       const { state, parts, pending } = await store.health();
       const status = stopping.aborted ? 'stopping' : state;

@@ -1,4 +1,4 @@
-/** Logging in to the dashboard and out of it. Cookies are HTTP's own, so these answer requests themselves. */
+/** Login to the dashboard and logout. Cookies are a matter of HTTP, so these handlers answer requests directly. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
@@ -59,7 +59,7 @@ export function serveSession(
   );
 }
 
-/** Scripts cannot read the cookie, and no other site can have it sent. */
+/** Scripts cannot read the cookie, and other sites cannot have it sent. */
 function cookieFacts({ req }: Context<ApiEnv>, path: string) {
   const secure = req.header('x-forwarded-proto') === 'https';
   return { path, secure, httpOnly: true, sameSite: 'Strict' } as const;

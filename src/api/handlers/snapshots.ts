@@ -1,4 +1,4 @@
-/** Workspaces as they were: kept, compared, restored. A fork is made by `…/fork` of the sandbox. */
+/** Snapshots of workspaces: taken, compared, restored. `…/fork` of a sandbox makes a fork. */
 
 import { GeodeError } from '../../base/errors.ts';
 import type { snapshots } from '../../contract/snapshots.ts';

@@ -1,4 +1,4 @@
-/** Commands and code over a WebSocket: what runs, with its input and output as they come. */
+/** Commands and code over a WebSocket: start, input and output. */
 import { bytesOf } from '../../contract/encoding.ts';
 import { streamBytes } from '../../contract/frames.ts';
 import type { sockets } from '../../contract/sockets.ts';
@@ -59,7 +59,7 @@ async function exec(talk: Talk<typeof sockets.exec>, chat: string, call: Call): 
   });
   const denials = () => sandbox.denials(startedAt);
   const exit = await talkOf(talk, process, untilAborted(process, signal), denials);
-  // A server that stops is not a caller that leaves: what runs in the sandboxes goes on.
+  // A stopping server is not a leaving caller: work in sandboxes continues.
   if (exit === 'left' && onDisconnect === 'kill' && !call.stopping.aborted) await process.kill();
 }
 

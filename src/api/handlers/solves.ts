@@ -11,7 +11,7 @@ export function solveHandlers(
 ): Handlers<typeof solves> {
   return {
     solve({ egress: asked, ...request }, call) {
-      // Without a word of it a solve reaches nothing, whatever runs may reach by default.
+      // Without a network policy of its own a solve has no network, whatever the default for runs is.
       const egress = asked && runEgress(call, host, asked);
       const { reach, signal } = call;
       const given = { ...request, ...(egress && { egress }), ...(reach && { most: reach.limits }) };
@@ -23,7 +23,7 @@ export function solveHandlers(
   };
 }
 
-/** Dates leave as text. */
+/** Dates are sent as text. */
 function shown({ createdAt, attempts, ...solve }: ReturnType<Solves['get']>) {
   return {
     ...solve,

@@ -1,4 +1,4 @@
-/** Many entries at once: all or none for callers that want one answer, batch after batch for those that want events. */
+/** Many entries at once: all or none for callers that want one answer, batch by batch for callers that want events. */
 import { setImmediate } from 'node:timers/promises';
 import { GeodeError } from '../../base/errors.ts';
 import { newIdSchema } from '../../contract/memory.ts';
@@ -9,7 +9,7 @@ import { shownStored } from './entry.ts';
 
 type Batches = Iterable<readonly NewEntry[]> | AsyncIterable<readonly NewEntry[]>;
 
-/** A refusal of events keeps the batches before it. */
+/** A refused batch keeps the batches before it. */
 export async function storeMany({ memory, left, wantsEvents }: Call, batches: Batches, total: number) {
   if (wantsEvents) return eventsOf(memory, batches, total, left);
   const entries: NewEntry[] = [];
@@ -23,7 +23,7 @@ async function* eventsOf(memory: Memory, batches: Batches, total: number, signal
     const stored = await memory.storeMany(batch, { signal });
     done += stored.length;
     yield { type: 'progress' as const, done, total, stored: stored.map(shownStored) };
-    // Storing may never wait for anything; other requests, and this one's reader, get their turn here.
+    // Storing itself never waits, so other requests and this one's reader get their turn here.
     await setImmediate();
   }
   yield { type: 'end' as const, done };

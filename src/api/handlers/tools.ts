@@ -49,7 +49,7 @@ export function toolHandlers(sessions: ToolSessions): Handlers<typeof tools> {
   };
 }
 
-/** `sandbox_not_found` for one that is not the caller's. It need not run. */
+/** Throws `sandbox_not_found` for a sandbox of another user. It need not run. */
 function inspected({ sandboxes, signal }: Call, chat: string) {
   return sandboxes.inspect(chat, { signal });
 }

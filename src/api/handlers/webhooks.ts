@@ -1,4 +1,7 @@
-/** Where platforms call. No key: what they send is signed, and the channel checks it before anything else. */
+/**
+ * Endpoint for calls of platforms. No key: the platform signs its calls, and the channel verifies the signature
+ * first.
+ */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
@@ -38,7 +41,7 @@ export function serveWebhooks(app: OpenAPIHono<ApiEnv>, chats: Chats, failureRat
   });
 }
 
-/** Slows down callers that guess signatures; the platform itself never fails. */
+/** Slows down callers that guess signatures; the platform's own calls always succeed. */
 async function counted<T>(
   failures: ReturnType<typeof createRateLimiter>,
   { env }: Context<ApiEnv>,

@@ -5,7 +5,7 @@ interface Written {
   readonly stderr: Uint8Array;
 }
 
-/** Text, and the bytes beside it where the text is not all of them. */
+/** The text, plus the bytes if they are not valid text. */
 export function withBase64<T extends { readonly bytes: Written }>({ bytes, ...result }: T) {
   return {
     ...result,

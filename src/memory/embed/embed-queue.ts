@@ -1,8 +1,8 @@
 /**
- * One embedder shared by many callers: texts that wait at the same time go together, up to a size, and
- * recent texts are remembered. Queries have a lane of their own, so that a big ingest does not delay them
- * by more than the batch under way. In each lane the owners of the texts take turns, text by text, so that one user's
- * long text does not hold up the short text of another.
+ * One embedder shared by many callers. Texts that wait at the same time are sent together, up to a size, and recent
+ * texts are cached. Queries have their own lane, so a large import delays them by at most the batch in progress. In
+ * each lane the owners of the texts take turns, text by text, so one user's long text does not delay another user's
+ * short one.
  */
 
 import type { Cancel } from '../../base/cancel.ts';
@@ -81,7 +81,7 @@ export class EmbedQueue {
       if (next !== undefined && batch.length > 0 && length + next.text.length > this.embedder.batchLength)
         break;
       own.shift();
-      // The owner's next text comes after everyone else's; a loop over a map meets what is added on the way.
+      // The owner's next text goes to the end; a loop over a map also visits entries added during the loop.
       waiting.delete(owner);
       if (own.length > 0) waiting.set(owner, own);
       if (next?.signal?.aborted)

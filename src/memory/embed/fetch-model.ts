@@ -1,6 +1,6 @@
 /**
- * Gets a model's files once and keeps them in a cache folder. Every byte is checked against its pinned hash
- * before it is used; a file that is already there is checked too. The sources are tried in their order.
+ * Downloads a model's files once and stores them in a cache folder. Every byte is checked against its pinned hash
+ * before use, existing files too. The sources are tried in order.
  */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -20,9 +20,9 @@ export interface ModelFiles {
 }
 
 export interface FetchOptions {
-  /** Where models are kept: `modelFolder` gives the usual place. */
+  /** Folder of the models; `modelFolder` returns the usual one. */
   readonly folder: string;
-  /** Asked of npm when left out. */
+  /** Default: asks npm. */
   readonly registry?: string;
   readonly onProgress?: (progress: FetchProgress) => void;
   readonly signal?: AbortSignal;
@@ -32,11 +32,11 @@ interface FetchProgress {
   readonly model: string;
   readonly source: string;
   readonly receivedBytes: number;
-  /** Null when the server does not say. */
+  /** Null if the server does not say. */
   readonly totalBytes: number | null;
 }
 
-/** The user's cache, as the XDG rules say. */
+/** The user's cache folder by the XDG rules. */
 export function modelFolder(env: Readonly<Record<string, string | undefined>>, home: string): string {
   return join(env.XDG_CACHE_HOME || join(home, '.cache'), 'geode', 'models');
 }
@@ -59,7 +59,7 @@ export async function fetchModel(model: LocalModel, options: FetchOptions): Prom
   return files;
 }
 
-/** Null when a file is missing or is not the pinned one. */
+/** Null if a file is missing or differs from the pinned one. */
 export async function cachedModel(model: LocalModel, folder: string): Promise<ModelFiles | null> {
   const files = filesOf(model, folder);
   const there =
@@ -71,7 +71,7 @@ export async function cachedModel(model: LocalModel, folder: string): Promise<Mo
 function filesOf(model: LocalModel, folder: string): ModelFiles {
   return {
     tokenizer: join(folder, model.name, 'tokenizer.json'),
-    // Versions that want different weights do not take each other's away.
+    // Versions that need different weights do not delete each other's.
     weights: join(folder, model.name, `model-${weightsHash(model).slice(0, 8)}.onnx`),
   };
 }

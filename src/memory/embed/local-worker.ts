@@ -1,4 +1,4 @@
-/** The thread that runs the model: tokens in windows that it can read, the mean of its last layer out. */
+/** The thread that runs the model: windows of tokens in, the mean of its last layer out. */
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
@@ -33,7 +33,7 @@ const tokenizer = new Tokenizer(JSON.parse(readFileSync(files.tokenizer, 'utf8')
 const session = new OnnxSession(library, files.weights, {
   intraOpNumThreads: threads,
   interOpNumThreads: 1,
-  // An operator takes less time than waking a thread, so they spin, but only while a window is computed.
+  // An operator takes less time than waking a thread, so threads spin, but only while a window is computed.
   extra: { session: { intra_op: { allow_spinning: '1' }, force_spinning_stop: '1' } },
 });
 
@@ -48,8 +48,8 @@ serveCalls<EmbedCalls>({
 });
 
 /**
- * One window at a time: next to others it would be padded, its vector would depend on theirs, and a query
- * would wait for all of them.
+ * One window at a time. In a batch it would be padded, its vector would depend on the others, and a query would wait
+ * for all of them.
  */
 async function embed(texts: readonly string[], purpose: EmbedCall['purpose']): Promise<Float32Array[]> {
   const vectors: Float32Array[] = [];
@@ -64,9 +64,9 @@ async function embed(texts: readonly string[], purpose: EmbedCall['purpose']): P
   return vectors;
 }
 
-/** Takes the queries that wait now, not later ones: entries need their turn too. */
+/** Takes the queries that wait now, not later ones, because entries need their turn too. */
 async function letQueriesPass(): Promise<void> {
-  // A turn of the loop, in which the calls that wait are received.
+  // One turn of the event loop, to receive waiting calls.
   await nextTurn();
   await queries;
 }
@@ -80,14 +80,14 @@ function tokenWindows(ids: readonly number[]): number[][] {
   return Array.from({ length: count }, (_, i) => [start, ...inner.slice(i * size, (i + 1) * size), end]);
 }
 
-/** A vector for each token, one after the other. */
+/** A vector for each token in order. */
 async function lastLayer(window: readonly number[]): Promise<Float32Array> {
   const rows: Readonly<Record<string, BigInt64Array>> = {
     input_ids: BigInt64Array.from(window, BigInt),
     attention_mask: new BigInt64Array(window.length).fill(1n),
     token_type_ids: new BigInt64Array(window.length),
   };
-  // Not every model asks for all of them.
+  // Not every model has all of these inputs.
   const asked = session.inputNames.map((name) => [
     name,
     new Tensor('int64', rows[name] ?? [], [1, window.length]),
@@ -98,7 +98,7 @@ async function lastLayer(window: readonly number[]): Promise<Float32Array> {
   return layer;
 }
 
-/** Windows of one text add up to their common mean. */
+/** The windows of one text are averaged. */
 function addTokens(sum: Float32Array, layer: Float32Array): void {
   for (let at = 0; at < layer.length; at += dimensions) {
     for (let i = 0; i < dimensions; i += 1) sum[i] = (sum[i] ?? 0) + (layer[at + i] ?? 0);

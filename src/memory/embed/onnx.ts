@@ -1,4 +1,4 @@
-/** The part of the ONNX file format that set-up reads and writes. */
+/** The part of the ONNX file format that setup reads and writes. */
 import { concatFields, fieldBytes, fieldFloat, fieldText, fieldVarint, readFields } from './protobuf.ts';
 
 // The field numbers of onnx.proto, and the types and versions that are used here.
@@ -23,11 +23,11 @@ export interface Weight {
 
 /** Inputs of a model, by name. */
 export interface ModelParts {
-  /** Null when there is none of that name. */
+  /** Null if no node has that name. */
   weight(name: string): Weight | null;
-  /** The constant right side of the matrix product of that name; null when there is no such product. */
+  /** The constant right side of the matrix product with that name; null if there is no such product. */
   rightSide(node: string): Weight | null;
-  /** The declaration of an input or an output, as it is in the file. */
+  /** The raw declaration of an input or an output. */
   declaration(name: string): Uint8Array;
 }
 
@@ -80,7 +80,7 @@ function fieldOf(message: Uint8Array, number: number): Uint8Array | undefined {
 }
 
 export interface NodeOptions {
-  /** `own` for those that only ONNX Runtime has. */
+  /** `own` for operators that only ONNX Runtime has. */
   readonly from?: 'standard' | 'own';
   readonly integers?: Readonly<Record<string, number>>;
   readonly floats?: Readonly<Record<string, number>>;
@@ -93,7 +93,7 @@ export class GraphWriter {
   readonly #nodes: Uint8Array[] = [];
   readonly #constants: Uint8Array[] = [];
 
-  /** Gives back the name of the output, for the next node. */
+  /** Returns the name of the output, for the next node. */
   node(op: string, inputs: readonly string[], output: string, options: NodeOptions = {}): string {
     const { from = 'standard', integers = {}, floats = {}, also = [] } = options;
     const attributes = [
@@ -120,7 +120,7 @@ export class GraphWriter {
     return output;
   }
 
-  /** Gives back its name. */
+  /** Returns its name. */
   constant(name: string, dims: readonly number[], values: Int8Array | Float32Array | BigInt64Array): string {
     this.#constants.push(
       concatFields([

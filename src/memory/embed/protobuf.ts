@@ -1,7 +1,7 @@
-/** Just enough of the protobuf wire format to take a message apart and put it together again. */
+/** The parts of the protobuf wire format needed to take a message apart and put it together again. */
 export interface ProtoField {
   readonly number: number;
-  /** Tag and content as they were read. */
+  /** Tag and content as read. */
   readonly raw: Uint8Array;
   /** The content of a length-delimited field, else empty. */
   readonly bytes: Uint8Array;

@@ -1,4 +1,4 @@
-/** The thread that quantises: it takes seconds, and the server must keep answering. */
+/** The thread that quantises. It takes seconds, and the server must keep answering. */
 import { serveCalls } from '../worker-calls.ts';
 import { quantise } from './quantise.ts';
 

@@ -1,19 +1,18 @@
 /**
- * Makes a fast encoder with 8-bit weights out of an fp32 BERT, byte for byte the same on every machine.
+ * Builds a fast encoder with 8-bit weights from an fp32 BERT, byte for byte the same on every machine.
  *
- * No trustworthy package carries the model already quantised, so set-up does it. The graph is rebuilt
- * from the named weights, in the operators of ONNX Runtime that do most at once: those that it would fuse by
- * itself in fp32 are lost to it once the matrix products are in 8 bits. Weights use 7 of the 8 bits, because
- * processors without VNNI saturate when they add two full products.
+ * No trustworthy package contains the quantised model, so setup makes it. The graph is rebuilt from the named weights
+ * with ONNX Runtime's fused operators: the runtime fuses fp32 graphs by itself, but not once the matrix products are
+ * in 8 bits. Weights use 7 of the 8 bits, because processors without VNNI saturate when they add two full products.
  */
 import { GraphWriter, type ModelParts, readModel, type Weight } from './onnx.ts';
 
 const WEIGHT_MAX = 63;
 const BYTE_MAX = 127;
-/** These are not among the weights; every model here has them so. */
+/** These are not among the weights; every model here has the same values. */
 const HEADS = 12;
 const EPSILON = 1e-12;
-/** An input that is left out. */
+/** A missing optional input. */
 const NO_MASK = '';
 
 export function quantise(model: Uint8Array): Uint8Array {
@@ -34,7 +33,9 @@ function layerCount(bert: ModelParts): number {
   return count;
 }
 
-/** Words are kept as bytes and widened after the lookup; places are few and stay as they are. */
+/**
+ * Word embeddings are stored as bytes and widened after the lookup; position embeddings are few and stay as they are.
+ */
 function embeddings(graph: GraphWriter, bert: ModelParts): string {
   const table = wholeQuantised(named(bert, 'embeddings.word_embeddings.weight'));
   const words = graph.node(
@@ -63,7 +64,7 @@ function embeddings(graph: GraphWriter, bert: ModelParts): string {
   return normalised({ graph, bert }, [words, places], 'embeddings.LayerNorm', 'embeddings');
 }
 
-/** A text here is never one of a pair, so that the mark of the first is part of each place. */
+/** Texts are never pairs, so the segment embedding of the first text is added to each position. */
 function placesOfOneText(bert: ModelParts): Weight {
   const { dims, values } = named(bert, 'embeddings.position_embeddings.weight');
   const first = named(bert, 'embeddings.token_type_embeddings.weight').values;
@@ -107,7 +108,7 @@ function transformerLayer(writing: LayerWriting, tokens: string, output: string)
   return normalised(writing, [narrow, between], `${prefix}.output.LayerNorm`, output);
 }
 
-/** Queries, keys and values come out of one product. */
+/** One product computes queries, keys and values. */
 function attention({ graph, bert, layer }: LayerWriting, tokens: string): string {
   const name = `encoder.layer.${layer}.attention`;
   const parts = ['query', 'key', 'value'];

@@ -1,6 +1,6 @@
 /**
- * Embeds through a service: anything that speaks OpenAI's `/embeddings`, or Ollama's `/api/embed`. A call
- * that hits a rate limit or a server failure is retried; every other error is thrown at once.
+ * Embeds through a service with OpenAI's `/embeddings` or Ollama's `/api/embed`. Rate limits and server failures are
+ * retried; every other error is thrown at once.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ export interface RemoteEmbedderOptions {
   readonly provider: 'openai' | 'ollama';
   readonly model: string;
   readonly dimensions: number;
-  /** Without the last part: `https://api.openai.com/v1`, `http://127.0.0.1:11434`. */
+  /** Without the last path segment: `https://api.openai.com/v1`, `http://127.0.0.1:11434`. */
   readonly baseUrl?: string;
   readonly apiKey?: string;
   readonly timeoutMs?: number;

@@ -1,4 +1,6 @@
-/** The process that reads one file: `node extract-main.ts pdf|html <most memory in bytes>`, the file on its input. */
+/**
+ * The process that reads one file: `node extract-main.ts pdf|html <maximum memory in bytes>`, with the file on stdin.
+ */
 import { buffer } from 'node:stream/consumers';
 import { Worker } from 'node:worker_threads';
 import { convert } from 'html-to-text';
@@ -21,7 +23,7 @@ async function extract(file: Buffer): Promise<Extraction> {
   }
 }
 
-/** Reads pages until there is more text than an entry holds: the rest would be refused anyway. */
+/** Reads pages until there is more text than an entry may have: the rest would be refused anyway. */
 async function textOfPdf(file: Buffer): Promise<string> {
   refuseBombs(file);
   const document = await getDocumentProxy(new Uint8Array(file), { verbosity: 0 });
@@ -38,7 +40,7 @@ async function textOfPdf(file: Buffer): Promise<string> {
   return tidy(pages.join('\n')).slice(0, limits.contentLength + 1);
 }
 
-/** Lines stay; white space within them and empty lines between them become one. */
+/** Keeps lines; joins white space within lines and empty lines between them. */
 function tidy(text: string): string {
   return text
     .replace(/[^\S\n]+/g, ' ')

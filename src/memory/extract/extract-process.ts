@@ -1,7 +1,7 @@
 /**
- * Runs the parser of one file in a process of its own. Three walls keep a hostile file inside it: the parser refuses
- * what inflates beyond a bound, a thread beside the parser ends the process when it holds too much memory, and the
- * kernel bounds its data and its processor time, also when this process is gone. A deadline kills it for real.
+ * Runs the parser of one file in its own process, with three protections against a hostile file: the parser refuses
+ * streams that inflate beyond a limit, a thread next to the parser ends the process if it uses too much memory, and
+ * the kernel limits its data and CPU time even if this process is gone. A deadline kills it.
  */
 
 import { spawn } from 'node:child_process';
@@ -19,7 +19,7 @@ export interface MarkedUp {
   readonly bytes: Uint8Array;
 }
 
-/** The text, or the reason why there is no text. */
+/** The text, or the reason why there is none. */
 export type Extraction = z.infer<typeof extractionSchema>;
 
 export interface ExtractLimits {
@@ -28,7 +28,7 @@ export interface ExtractLimits {
   readonly timeoutMs: number;
 }
 
-/** Throws `cancelled`; everything else that goes wrong is a failure of this file. */
+/** Throws `cancelled`. Every other failure counts as a failure of this file. */
 export async function extractInProcess(
   source: MarkedUp,
   waiting: Waiting,
@@ -79,7 +79,7 @@ async function runParser(
     output += piece;
     if (output.length > MOST_OUTPUT) kill();
   });
-  // A parser that is killed does not read the rest.
+  // A killed parser does not read the rest.
   child.stdin.on('error', () => undefined).end(bytes);
   try {
     const [, ending] = await once(child, 'close');
@@ -91,12 +91,12 @@ async function runParser(
 
 const flags = ['--max-old-space-size=256', fileURLToPath(new URL('./extract-main.ts', import.meta.url))];
 
-/** Text in JSON: each character may be escaped. */
+/** JSON text, where each character may be escaped. */
 const MOST_OUTPUT = limits.contentLength * 6 + 1_000;
 
 /**
- * The kernel's bounds, kept by whatever `sh` starts next. Data includes half a gigabyte that V8 maps for code and
- * hardly touches, so this bound is wide; it is for the moment in which the watching thread gets no turn.
+ * The kernel's limits for the program that `sh` starts next. Data includes half a gigabyte that V8 maps for code and
+ * hardly uses, so this limit is wide; it is for moments when the watching thread gets no CPU time.
  */
 function bounded(timeoutMs: number): string {
   return `ulimit -c 0; ulimit -t ${Math.ceil(timeoutMs / 1000)}; ulimit -d ${DATA_KB} 2>/dev/null; exec "$0" "$@"`;

@@ -1,8 +1,8 @@
 /**
- * The text of a file: plain text, Markdown and code as they are, HTML and PDF turned into text.
+ * The text of a file: plain text, Markdown and code unchanged, HTML and PDF converted.
  *
- * HTML and PDF come from strangers and their parsers are large, so each runs in a process of its own with a deadline
- * and bounds on its memory: a hostile file costs that process, not the server.
+ * HTML and PDF come from strangers and their parsers are large, so each runs in its own process with a deadline and
+ * memory limits: a hostile file ends that process, not the server.
  */
 import type { Cancel } from '../../base/cancel.ts';
 import { GeodeError } from '../../base/errors.ts';
@@ -14,7 +14,7 @@ export interface SourceFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Throws `unreadable_file` for what is not text, and `too_large` for more text than an entry holds. */
+/** Throws `unreadable_file` for binary files, and `too_large` for more text than an entry may have. */
 export async function extractText(file: SourceFile, options: Cancel = {}): Promise<string> {
   const text = await textOf(file, options);
   if (text.trim() === '') throw unreadable(file, 'there is no text in it');

@@ -1,13 +1,13 @@
 /**
- * Refuses a PDF with a stream that inflates beyond a bound, before its parser inflates it. Whatever inflates is
- * followed, under any name in the file; filters may be nested, so the output is tried again. Pictures are left out:
- * they are large in honest files too, and their text is not read.
+ * Refuses a PDF with a stream that inflates beyond a limit, before its parser inflates it. Every stream that inflates
+ * is checked, whatever its name. Filters may be nested, so the output is checked again. Pictures are skipped: they
+ * are large in honest files too, and their text is not read.
  */
 import { constants, inflateSync } from 'node:zlib';
 
 const MOST_INFLATED = 64 * 2 ** 20;
 const MOST_LAYERS = 8;
-/** How far before a stream its dictionary is looked for. */
+/** How far before a stream to search for its dictionary. */
 const DICTIONARY = 512;
 
 /** Throws an error that says why. */
@@ -38,11 +38,11 @@ function* streamsOf(pdf: Buffer): Generator<PdfStream> {
   }
 }
 
-/** Null for what is not deflated. */
+/** Null if it is not deflated. */
 function inflated(bytes: Buffer): Buffer | null {
   if (((bytes[0] ?? 0) & 0x0f) !== 8 || (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % 31 !== 0) return null;
   try {
-    // A stream that is cut off is inflated as far as it goes: parsers do so too.
+    // A truncated stream is inflated as far as possible, because parsers do that too.
     return inflateSync(bytes, { maxOutputLength: MOST_INFLATED, finishFlush: constants.Z_SYNC_FLUSH });
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_BUFFER_TOO_LARGE') {

@@ -1,7 +1,7 @@
 /**
- * The thread beside a parser: it ends the whole process when that holds more memory than it may. A worker's own limits
- * would not do: they leave out array buffers, in which parsers inflate. The parser's thread may be busy all the time;
- * this one is not.
+ * The thread next to a parser: it ends the whole process when it uses too much memory. A worker's own limits are not
+ * enough, because they ignore array buffers, into which parsers inflate. The parser's thread may be busy all the
+ * time; this one is not.
  */
 import { workerData } from 'node:worker_threads';
 

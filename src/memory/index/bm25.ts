@@ -1,7 +1,7 @@
-/** BM25 with a weak length norm: memories are short, and a long one is not less relevant for being long. */
+/** BM25 with a weak length norm, because memories are short and a long one is not less relevant. */
 export const K1 = 0.9;
 const B = 0.4;
-/** Weight of words around an entry against its own. */
+/** Weight of words around an entry, relative to its own words. */
 export const NEAR_WEIGHT = 0.5;
 
 export function idf(entries: number, withWord: number): number {

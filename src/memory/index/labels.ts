@@ -1,7 +1,7 @@
-/** Facts that filters ask for by equality, written so that one list holds them all. */
+/** Facts for equality filters, encoded so that one list holds all of them. */
 import type { Filter } from '../../seams/memory.ts';
 
-/** The labels that an entry must carry to pass. */
+/** The labels that an entry must have to pass. */
 export function labelsOf(filter: Filter): string[] {
   return [
     ...(filter.category === undefined ? [] : [`category:${filter.category}`]),

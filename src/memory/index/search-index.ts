@@ -1,20 +1,20 @@
 /**
- * The search index of entries, with two halves. It holds no data of its own; everything in it comes from
- * the truth and may be thrown away. Every search names its namespace and applies its filter before its limit.
+ * The search index of entries, with two halves. It holds no data of its own: everything comes from the truth and may
+ * be discarded. Every search names its namespace, and its filter applies before its limit.
  */
 import type { Filter, PartHealth } from '../../seams/memory.ts';
 
 export interface SearchIndex extends AsyncDisposable {
   readonly name: 'sqlite' | 'qdrant';
-  /** Entries nearest in meaning, by cosine; an entry counts by its best chunk. */
+  /** Entries nearest in meaning, by cosine; an entry's best chunk counts. */
   dense(search: DenseSearch): Promise<Hits>;
   /** Entries that share words with the query, by BM25. */
   keyword(search: KeywordSearch): Promise<Hits>;
-  /** Brings the index to the present state of the truth. Called after writes; safe to call at any time. */
+  /** Brings the index up to date with the truth. Called after writes; safe to call at any time. */
   catchUp(): Promise<void>;
   /** Never throws, never hangs. */
   health(): Promise<PartHealth>;
-  /** Changes in the truth that the index does not know yet, in one namespace or in all. */
+  /** Changes in the truth that the index lacks, in one namespace or in all. */
   behind(namespace?: string): number;
   stop(): Promise<void>;
 }
@@ -22,19 +22,19 @@ export interface SearchIndex extends AsyncDisposable {
 export interface Search {
   readonly namespace: string;
   readonly filter: Filter;
-  /** Milliseconds since 1970. Strict searches leave out entries that expired before. */
+  /** Milliseconds since 1970. Strict searches leave out entries that expired before this time. */
   readonly now: number;
   readonly depth: number;
 }
 
 export interface DenseSearch extends Search {
   readonly vector: Float32Array;
-  /** Only vectors of this model are looked at. */
+  /** Only vectors of this model are compared. */
   readonly model: number;
 }
 
 export interface KeywordSearch extends Search {
-  /** The model that dense searches of this namespace use, so that both share one index. */
+  /** The model for dense searches of this namespace, so that both halves share one index. */
   readonly model: number | null;
   /** Distinct words as `words()` makes them. */
   readonly words: readonly string[];
@@ -49,10 +49,10 @@ export interface Hit {
 export interface Hits {
   /** Best first, ties by id, at most `depth`. */
   readonly hits: readonly Hit[];
-  /** More entries match than `depth`. */
+  /** Whether more entries match than `depth`. */
   readonly cut: boolean;
   /** The highest score that any entry could have for this query. */
   readonly ceiling: number;
-  /** The last change of the truth that the index knew; absent when it cannot tell. */
+  /** The last change of the truth that the index knew; missing if unknown. */
   readonly asOf?: number;
 }

@@ -1,7 +1,6 @@
 /**
- * Cuts long text into pieces that an embedder takes whole. A cut falls on the best boundary near its end:
- * a blank line, else a line, else a sentence, else a space; neighbours overlap so that nothing that lies
- * across a cut is lost.
+ * Cuts long text into pieces that fit the embedder. A cut is made at the best boundary near its end: a blank line,
+ * else a line, else a sentence, else a space. Neighbours overlap so that nothing across a cut is lost.
  */
 const OVERLAP_SHARE = 0.1;
 const boundaries = [/\n\s*\n/g, /\n/g, /[.!?。！？]\s/g, /\s/g];
@@ -26,7 +25,7 @@ function lastCut(window: string): number {
   return wholeCharacter(window, window.length);
 }
 
-/** Never between the two halves of a surrogate pair. */
+/** Never inside a surrogate pair. */
 function wholeCharacter(text: string, at: number): number {
   const before = text.charCodeAt(at - 1);
   return before >= 0xd800 && before <= 0xdbff ? at - 1 : at;

@@ -1,6 +1,6 @@
 /**
- * A text that is equal for two messages of the same error: the type and the message with everything that differs from
- * run to run masked. Empty if the text names no error.
+ * A text that is equal for two messages of the same error: the type and the message, with everything that differs
+ * from run to run masked. Empty if the text names no error.
  */
 const MAX_SIGNATURES = 8;
 const MAX_LINE_LENGTH = 400;

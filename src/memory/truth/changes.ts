@@ -1,4 +1,4 @@
-/** The outbox: which entries the indexes have to look at again. */
+/** The outbox: entries that the indexes have to read again. */
 import type { Sql } from './truth.ts';
 
 export function markChanged(sql: Sql, namespace: string, id: number): void {

@@ -1,4 +1,4 @@
-/** Reads the columns of a row as the types that the schema promises. */
+/** Reads the columns of a row with the types of the schema. */
 import type { SQLOutputValue } from 'node:sqlite';
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;

@@ -1,5 +1,5 @@
 /**
- * Keyword search in the truth itself, by FTS5. Slower than an index and always there: it answers while the
+ * Keyword search in the truth itself, with FTS5. Slower than an index but always available: it answers while the
  * index cannot, and it knows how common a word is.
  */
 import { createHash } from 'node:crypto';
@@ -9,7 +9,7 @@ import { numberOf } from './columns.ts';
 import { filtered, PASSES } from './filtered.ts';
 import type { Sql } from './truth.ts';
 
-/** A namespace as one word of the index, so that other namespaces are never looked at. */
+/** A namespace as one word of the index, so that other namespaces are never searched. */
 export function namespaceWord(namespace: string): string {
   return `n${createHash('sha256').update(namespace).digest('hex').slice(0, 24)}`;
 }
@@ -30,10 +30,10 @@ const MATCHING = `
   WHERE word_index MATCH :match AND e.superseded_by IS NULL AND ${PASSES}
   ORDER BY score DESC, e.id LIMIT :most`;
 
-/** FTS5 fixes it. */
+/** Fixed by FTS5. */
 const FTS5_K1 = 1.2;
 
-/** The most that BM25 can give for these words, over all namespaces. */
+/** The maximum BM25 score for these words, over all namespaces. */
 export function wordCeiling(sql: Sql, words: readonly string[], k1: number): number {
   const entries = numberOf(sql.get`SELECT count(*) AS n FROM entries` ?? {}, 'n');
   return words.reduce(

@@ -4,7 +4,7 @@ import type { Search } from '../index/search-index.ts';
 import type { Row } from './columns.ts';
 import type { Sql } from './truth.ts';
 
-/** Conditions on an entry `e`; `filtered` binds what they name. */
+/** Conditions on an entry `e`; `filtered` binds their values. */
 export const PASSES = `
   e.namespace = :namespace
   AND (:category IS NULL OR e.category = :category)
@@ -32,7 +32,7 @@ export function filtered(
 
 const statements = new WeakMap<Sql, Map<string, StatementSync>>();
 
-/** The statement of a text, made once for each connection. */
+/** The prepared statement of a text, one for each connection. */
 export function prepared(sql: Sql, query: string): StatementSync {
   const known = statements.get(sql) ?? new Map<string, StatementSync>();
   statements.set(sql, known);

@@ -1,4 +1,4 @@
-/** Reads entries for the indexes: entries in their indexed form, and the ids of changed ones. */
+/** Reads entries for the indexes: entries in indexed form, and the ids of changed ones. */
 import type { IndexedEntry } from '../index/embedded/namespace-index.ts';
 import { bytesOf, numberOf, numberOrNull, type Row, textOf, textsOf } from './columns.ts';
 import { prepared } from './filtered.ts';
@@ -53,7 +53,7 @@ export function indexedEntries(
   return entriesFrom(prepared(sql, query).iterate({ model, namespace }));
 }
 
-/** A row for each vector of the model, or one without. */
+/** A row for each vector of the model, or one row without a vector. */
 const INDEXED = `
   SELECT e.id, e.namespace, e.key, e.category, e.valid_until, e.words, e.near, v.vector,
     (SELECT json_group_array(kind || ':' || value) FROM labels

@@ -1,4 +1,4 @@
-/** Entries with all that is kept about them: out of one memory, and into another. */
+/** Complete entries: export from one memory, import into another. */
 import type { KeptEntry } from '../../seams/memory.ts';
 import type { Search } from '../index/search-index.ts';
 import type { PreparedKept } from '../prepare.ts';
@@ -10,7 +10,7 @@ import { type Written, writeEntry } from './write-entry.ts';
 
 export interface KeptPage {
   readonly entries: readonly KeptEntry[];
-  /** Where the next page begins; null after the last. */
+  /** Where the next page starts; null after the last. */
   readonly after: number | null;
 }
 

@@ -1,7 +1,6 @@
 /**
- * The vector spaces that the truth knows. When a model is seen for the first time it embeds a few texts that
- * have nothing to do with each other: what they share is the model's centre, and how alike they look is what
- * "unrelated" means to it. Some models give 0 for unrelated texts, others 0.7.
+ * The vector spaces in the truth. A new model first embeds a few unrelated texts: their mean is the model's centre,
+ * and their similarity is what "unrelated" means for this model. Some models give 0 for unrelated texts, others 0.7.
  */
 import { GeodeError } from '../../base/errors.ts';
 import type { Embedder } from '../../seams/memory.ts';
@@ -15,7 +14,7 @@ export interface Model {
   readonly background: number;
 }
 
-/** Throws `embedder_failed` when the model is new and does not answer. */
+/** Throws `embedder_failed` if the model is new and does not answer. */
 export async function registerModel(truth: Truth, embedder: Embedder): Promise<Model> {
   const known = truth.read((sql) => findModel(sql, embedder));
   if (known !== null) return known;

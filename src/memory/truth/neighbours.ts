@@ -1,6 +1,6 @@
 /**
  * The surroundings of an entry: its declared context, and the entries before and after it in its thread. Their words
- * are a second field of the entry, and the text before it goes into its vector. Runs inside a transaction.
+ * are a second field of the entry, and the text before it affects its vector. Runs inside a transaction.
  */
 import { wordCounts } from '../../base/words.ts';
 import { markChanged } from './changes.ts';
@@ -8,7 +8,7 @@ import { numberOf, type Row, textOf, textOrNull } from './columns.ts';
 import type { Sql } from './truth.ts';
 import { packWords } from './word-blob.ts';
 
-/** How much of a neighbour counts: what is far away in a long text says little. */
+/** How much of a neighbour counts: distant parts of a long text say little. */
 const NEAR_LENGTH = 2_000;
 
 export interface Place {
@@ -18,7 +18,7 @@ export interface Place {
   readonly id: number;
 }
 
-/** Null for an entry that is in no thread. */
+/** Null for an entry without a thread. */
 export function placeOf(sql: Sql, id: number): Place | null {
   const row = sql.get`SELECT id, namespace, thread, position FROM entries WHERE id = ${id} AND thread IS NOT NULL`;
   return row === undefined ? null : placeIn(row);
@@ -31,7 +31,7 @@ export function nextPosition(sql: Sql, namespace: string, thread: string): numbe
   return numberOf(row ?? {}, 'next');
 }
 
-/** The words around the entry, of its context and its neighbours. */
+/** The words around the entry, from its context and its neighbours. */
 export function writeNear(sql: Sql, id: number): void {
   const place = placeOf(sql, id);
   const row = sql.get`SELECT context FROM entries WHERE id = ${id}`;
@@ -45,8 +45,8 @@ export function writeNear(sql: Sql, id: number): void {
 }
 
 /**
- * An entry came to this place, changed there, or left it: its neighbours have other words around them, and the one
- * after it another text before it, so its vector is computed again.
+ * Called when an entry enters, changes or leaves a place in a thread. Its neighbours then have other words around
+ * them, and the next one has another text before it, so its vector is computed again.
  */
 export function refreshAround(sql: Sql, place: Place): void {
   const [earlier, later] = [before(sql, place), after(sql, place)];
@@ -58,7 +58,7 @@ export function refreshAround(sql: Sql, place: Place): void {
   if (later !== null) sql.run`UPDATE entries SET model = NULL WHERE id = ${later.id} AND model IS NOT NULL`;
 }
 
-/** The text that is embedded together with the entry: the end of the previous entry, or else of its context. */
+/** The text embedded together with the entry: the end of the previous entry, or else of its context. */
 export function textBefore(sql: Sql, id: number): string | null {
   const place = placeOf(sql, id);
   const earlier = place && before(sql, place);

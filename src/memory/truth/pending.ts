@@ -1,4 +1,4 @@
-/** Entries whose vectors are missing or come from another model than the present one. */
+/** Entries whose vectors are missing or belong to another model. */
 
 import { markChanged } from './changes.ts';
 import { numberOf, type Row, textOf, textOrNull } from './columns.ts';
@@ -11,23 +11,23 @@ export interface Unembedded {
   readonly namespace: string;
   readonly version: number;
   readonly text: string;
-  /** The text before it in its thread, if declared. */
+  /** The text before it in its thread, or its context. */
   readonly before: string | null;
 }
 
 export function countPending(sql: Sql, model: number | null): number {
   if (model === null) return numberOf(sql.get`SELECT count(*) AS n FROM entries` ?? {}, 'n');
-  // Three ranges of the index on (model, id); an inequality would read all of it.
+  // Three ranges of the index on (model, id), because an inequality would read all of it.
   const row = sql.get`SELECT
     (SELECT count(*) FROM entries WHERE model IS NULL)
     + (SELECT count(*) FROM entries WHERE model < ${model}) + (SELECT count(*) FROM entries WHERE model > ${model}) AS n`;
   return row === undefined ? 0 : numberOf(row, 'n');
 }
 
-/** The namespaces with entries that have no vectors, at most so many, beginning after the given one and around. */
+/** Namespaces with entries that have no vectors, at most `most`, starting after the given one and wrapping around. */
 export function namespacesWaiting(sql: Sql, after: string, most: number): string[] {
   const found: string[] = [];
-  // One look into the index for each, however many entries wait.
+  // One index lookup for each, however many entries wait.
   let next = waitingAfter(sql, after) ?? waitingAfter(sql, '');
   while (next !== null && found.length < most && !found.includes(next)) {
     found.push(next);
@@ -42,8 +42,8 @@ function waitingAfter(sql: Sql, after: string): string | null {
 }
 
 /**
- * The newest entries of the namespace without vectors. Newest first: users soon search for entries that they have just stored,
- * and a big ingest can wait behind that.
+ * Entries of the namespace without vectors, newest first: users soon search for what they just stored, and a large
+ * import can wait.
  */
 export function pendingEntries(sql: Sql, namespace: string, limit: number): Unembedded[] {
   return sql.all`
@@ -60,18 +60,18 @@ export function otherModels(sql: Sql, model: number, limit: number): Unembedded[
     WHERE model < ${model} OR model > ${model} LIMIT ${limit}`.map((row) => unembeddedOf(sql, row));
 }
 
-/** True while the store still moves from one model to another. */
+/** True while the store is still moving from one model to another. */
 export function hasOtherModels(sql: Sql, model: number): boolean {
   return otherModels(sql, model, 1).length > 0;
 }
 
-/** Bytes of text in the namespace that have no vectors yet. */
+/** Bytes of text in the namespace without vectors. */
 export function pendingBytes(sql: Sql, namespace: string): number {
   const row = sql.get`SELECT bytes FROM debts WHERE namespace = ${namespace}`;
   return row === undefined ? 0 : numberOf(row, 'bytes');
 }
 
-/** How many entries of the namespace have no vectors; counts no further than `most`. */
+/** How many entries of the namespace have no vectors; counts up to `most`. */
 export function countWaiting(sql: Sql, namespace: string, most: number): number {
   const row = sql.get`SELECT count(*) AS n FROM (
     SELECT 1 FROM entries WHERE namespace = ${namespace} AND model IS NULL LIMIT ${most})`;
@@ -84,7 +84,7 @@ export function entriesAfter(sql: Sql, id: number, limit: number): Unembedded[] 
     WHERE id > ${id} ORDER BY id LIMIT ${limit}`.map((row) => unembeddedOf(sql, row));
 }
 
-/** Does nothing for an entry that has changed or gone since it was read, or that has another one before it now. */
+/** Does nothing for an entry that was changed or removed since it was read, or that has another one before it now. */
 export function fillVectors(sql: Sql, entry: Unembedded, vectors: EntryVectors): void {
   const { id, namespace, version } = entry;
   if (sql.get`SELECT 1 FROM entries WHERE id = ${id} AND version = ${version}` === undefined) return;

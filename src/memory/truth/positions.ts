@@ -1,4 +1,4 @@
-/** How far each index outside of the truth has read the outbox. */
+/** How far each external index has read the outbox. */
 import { numberOf, textOf } from './columns.ts';
 import type { Sql } from './truth.ts';
 
@@ -11,7 +11,7 @@ export function writePosition(sql: Sql, indexName: string, seq: number): void {
   sql.run`INSERT OR REPLACE INTO positions (index_name, seq) VALUES (${indexName}, ${seq})`;
 }
 
-/** Tells this file from every other one: two of them may share a Qdrant. */
+/** A random id of this file: two files may share a Qdrant. */
 export function storeId(sql: Sql): string {
   return textOf(sql.get`SELECT value FROM meta WHERE name = 'store'` ?? {}, 'value');
 }

@@ -20,7 +20,7 @@ export function readEntry(sql: Sql, namespace: string, key: string, now: number)
   return row === undefined ? null : entryOf(row, now);
 }
 
-/** By id; one that has gone since, or lies in another namespace, is left out. */
+/** By id. Leaves out entries that were removed or are in another namespace. */
 export function readEntries(
   sql: Sql,
   namespace: string,
@@ -94,7 +94,7 @@ export function hasCategory(sql: Sql, namespace: string, category: string): bool
   );
 }
 
-/** Which words each entry has, as hashes. */
+/** The words of each entry, as hashes. */
 export function wordsOfEntries(sql: Sql, ids: readonly number[]): Map<number, Set<number>> {
   const rows = sql.all`SELECT id, words FROM entries WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
   return new Map(rows.map((row) => [numberOf(row, 'id'), wordsOf(row)]));
@@ -104,7 +104,7 @@ function wordsOf(row: Row): Set<number> {
   return new Set(unpackWords(bytesOf(row, 'words')).hashes);
 }
 
-/** Those of the given ids that are in the namespace and may be recalled. */
+/** Entries among the given ids that are in the namespace and may be recalled. */
 export function presentEntries(sql: Sql, namespace: string, ids: readonly number[]): Set<number> {
   const rows = sql.all`
     SELECT id FROM entries WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))
@@ -112,7 +112,7 @@ export function presentEntries(sql: Sql, namespace: string, ids: readonly number
   return new Set(rows.map((row) => numberOf(row, 'id')));
 }
 
-/** Entries that pass the filter and whose key is the text, or that carry one of the names or error signatures. */
+/** Entries that pass the filter and whose key is the text, or that have one of the names or error signatures. */
 export function exactEntries(
   sql: Sql,
   search: Search,

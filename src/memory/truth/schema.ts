@@ -1,4 +1,4 @@
-/** The tables of the memory file. Every index is made from them and can be thrown away. */
+/** The tables of the memory file. Every index is built from them and can be discarded. */
 import { GeodeError } from '../../base/errors.ts';
 import { Connection } from '../../ledger/connection.ts';
 import { type Chapter, migrate } from '../../ledger/migrate.ts';
@@ -9,7 +9,7 @@ const BUSY_TIMEOUT_MS = 10_000;
 export function openTruth(file: string): Connection {
   try {
     const connection = new Connection(file, { timeoutMs: BUSY_TIMEOUT_MS });
-    // FULL: what was acknowledged survives a power cut, not only the end of the process.
+    // FULL: acknowledged writes survive a power cut, not only the end of the process.
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
     migrate(connection, [memoryChapter], () => {
       connection[Symbol.dispose]();
@@ -23,7 +23,7 @@ export function openTruth(file: string): Connection {
   }
 }
 
-/** Files of earlier formats do not know where an entry stands. */
+/** Files of earlier formats do not store the position of an entry in its thread. */
 const addPlaces = `
 DROP VIEW entry_view;
 ALTER TABLE entries ADD COLUMN thread TEXT;
@@ -144,7 +144,7 @@ CREATE VIRTUAL TABLE IF NOT EXISTS word_index USING fts5(
 CREATE VIRTUAL TABLE IF NOT EXISTS word_vocabulary USING fts5vocab(word_index, 'col');
 `;
 
-/** Formats 1 to 4 stand in the header of the file; they are from before there were chapters. */
+/** Formats 1 to 4 are in the header of the file; they are older than the table of formats. */
 const formats = { withPlaces: 4 } as const;
 
 const memoryChapter: Chapter = {

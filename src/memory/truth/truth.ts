@@ -1,9 +1,9 @@
 /**
- * The source of truth: one SQLite file. A transaction makes all of its work happen or none of it; SQLite's
- * errors come out as ours. What is read and written is in the files beside this one.
+ * The source of truth: one SQLite file. A transaction does all of its work or none; SQLite's errors become
+ * GeodeErrors. The files beside this one contain the queries.
  *
- * Nothing here holds the thread for long: work of many steps has a connection of its own, so that reading goes
- * on between the steps, and concurrent writers wait their turn.
+ * Nothing here blocks the thread for long: work of many steps has its own connection, so that reads continue between
+ * the steps, and concurrent writers wait their turn.
  */
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,7 +23,7 @@ export class Truth implements Disposable {
   readonly file: string;
   readonly #main: Connection;
   #long: Connection | null = null;
-  /** Settles when the long work under way has ended. */
+  /** Settles when the long work in progress has ended. */
   #longWork: Promise<unknown> | null = null;
 
   constructor(file: string) {
@@ -43,7 +43,7 @@ export class Truth implements Disposable {
   async transaction<T>(work: (sql: Sql) => T): Promise<T> {
     for (const since = Date.now(); ; await delay(TURN_POLL_MS)) {
       while (this.#longWork !== null) await this.#longWork;
-      // Begun, done and committed without a pause: everyone in this process shares the connection.
+      // Synchronous from start to commit, because everyone in this process shares the connection.
       const result = this.read((sql) => {
         if (!this.#main.tryBegin(Date.now() - since > TURN_TIMEOUT_MS)) return null;
         return { value: this.#main.finish(() => work(sql)) };
@@ -52,7 +52,7 @@ export class Truth implements Disposable {
     }
   }
 
-  /** As `transaction`; wherever the work yields, others may have a turn. */
+  /** Like `transaction`, but the work may yield and let others run. */
   async longTransaction<T>(work: (sql: Sql) => Generator<void, T>): Promise<T> {
     while (this.#longWork !== null) await this.#longWork;
     const result = this.#inSteps(work);

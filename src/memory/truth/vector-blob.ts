@@ -1,6 +1,6 @@
 /**
- * A vector as it is kept: its difference from the model's centre, as one 32-bit scale and then 16 bits for
- * each dimension. Indexes hold a rougher form of it and come back here to put their best hits in order.
+ * The stored form of a vector: its difference from the model's centre, as one 32-bit scale and 16 bits for each
+ * dimension. Indexes hold a less precise form and read this one to sort their best hits.
  */
 const LARGEST = 32_767;
 
@@ -15,9 +15,9 @@ export function packVector(vector: Float32Array, centre: Float32Array): Uint8Arr
   return blob;
 }
 
-/** The steps and their size: a step times the scale is the difference from the centre. */
+/** The steps and their scale: a step times the scale is the difference from the centre. */
 export function openVector(blob: Uint8Array): { scale: number; steps: Int16Array } {
-  // A copy, because the bytes of a column need not start at an even place.
+  // A copy, because the bytes of a column need not start at an even offset.
   const { buffer } = new Uint8Array(blob);
   return { scale: new DataView(buffer).getFloat32(0, true), steps: new Int16Array(buffer, 4) };
 }

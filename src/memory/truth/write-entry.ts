@@ -1,6 +1,6 @@
 /**
- * Writes one entry with its words. Runs inside a transaction. A new text has no vectors yet: `model IS NULL` is
- * the debt that the indexer pays.
+ * Writes one entry with its words. Runs inside a transaction. A new text has no vectors yet: `model IS NULL` marks it
+ * for the indexer.
  */
 import { randomUUID } from 'node:crypto';
 import { GeodeError } from '../../base/errors.ts';
@@ -12,7 +12,7 @@ import { nextPosition, placeOf, refreshAround, writeNear } from './neighbours.ts
 import type { Sql } from './truth.ts';
 import { packWords } from './word-blob.ts';
 
-/** The vectors of one entry, a packed blob for each chunk, and the model that made them. */
+/** The vectors of one entry, a packed blob for each chunk, and their model. */
 export interface EntryVectors {
   readonly model: number;
   readonly chunks: readonly Uint8Array[];
@@ -40,7 +40,7 @@ export function writeEntry(sql: Sql, namespace: string, entry: PreparedEntry, no
   return written;
 }
 
-/** The entry that says the same already: a store without a key is merged into it. */
+/** The entry with the same content: a store without a key is merged into it. */
 function twinOf(sql: Sql, namespace: string, entry: PreparedEntry): number | null {
   const row = sql.get`
     SELECT id FROM entries WHERE namespace = ${namespace} AND category = ${entry.category}
@@ -65,7 +65,7 @@ function create(sql: Sql, namespace: string, entry: PreparedEntry, now: number):
   return { id: Number(lastInsertRowid), outcome: 'created', embedded: false };
 }
 
-/** Where it stands in its thread. An entry that says no other place stays where it is. */
+/** Its position in its thread. Without a new position an entry stays where it is. */
 function positionFor(
   sql: Sql,
   namespace: string,
@@ -79,7 +79,7 @@ function positionFor(
 
 function change(sql: Sql, namespace: string, id: number, entry: PreparedEntry, now: number): Written {
   if (entry.key === null || saysTheSame(sql, id, entry)) {
-    // Seen again means true again: what had run out or been replaced is back.
+    // Storing it again makes it valid again, even if it had expired or been replaced.
     const row = sql.get`
       UPDATE entries SET sightings = sightings + 1, superseded_by = NULL,
         valid_until = CASE WHEN ${entry.validUntil} IS NOT NULL THEN ${entry.validUntil}
@@ -98,7 +98,7 @@ function change(sql: Sql, namespace: string, id: number, entry: PreparedEntry, n
       superseded_by = NULL, words = ${packWords(entry.words)}, model = NULL
     WHERE id = ${id}`;
   sql.run`DELETE FROM labels WHERE entry = ${id} AND kind <> 'source'`;
-  // They say something that it no longer says.
+  // Their old content is no longer valid.
   sql.run`DELETE FROM vectors WHERE entry = ${id}`;
   return { id, outcome: 'updated', embedded: false };
 }

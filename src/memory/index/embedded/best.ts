@@ -21,7 +21,7 @@ export class Best {
       this.#sink(row, score, size);
       return;
     }
-    // Rise: the worst is at the top.
+    // Sift up: the worst is at the top.
     let at = this.#count;
     this.#count += 1;
     while (at > 0) {
@@ -33,7 +33,7 @@ export class Best {
     this.#put(at, row, score);
   }
 
-  /** Empties it, which is faster than any sort that must call back. */
+  /** Empties it, which is faster than a sort with a callback. */
   takeSorted(): { row: number; score: number }[] {
     const sorted: { row: number; score: number }[] = [];
     for (let size = this.#count - 1; size >= 0; size -= 1) {

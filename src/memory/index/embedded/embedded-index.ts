@@ -1,6 +1,6 @@
 /**
- * The index that needs nothing installed: both halves in this process, in a thread of their own. It reads
- * the truth before each search, so that it is never behind, also when another process wrote.
+ * The index without external parts: both halves run in this process, in their own thread. It reads the truth before
+ * each search, so it is always up to date, even if another process wrote.
  */
 import { reasonOf } from '../../../base/errors.ts';
 import type { PartHealth } from '../../../seams/memory.ts';

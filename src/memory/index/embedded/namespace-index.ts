@@ -1,6 +1,6 @@
 /**
- * Both halves for one namespace, in memory. A changed entry takes a new slot and leaves its old one dead; an
- * index with too many dead slots is reloaded.
+ * Both halves for one namespace, in memory. A changed entry takes a new slot and leaves its old one dead. An index
+ * with too many dead slots is reloaded.
  */
 import { wordHash } from '../../../base/words.ts';
 import type { Model } from '../../truth/models.ts';
@@ -14,36 +14,36 @@ import { type Allowed, Slots } from './slots.ts';
 import { VectorRows, type Wanted } from './vector-rows.ts';
 import { WordScores } from './word-scores.ts';
 
-/** An entry as an index sees it. Superseded entries are not in an index at all. */
+/** An entry as an index stores it. Superseded entries are not in an index. */
 export interface IndexedEntry {
   readonly id: number;
   readonly validUntil: number | null;
   /** `category:…`, `tag:…`, `source:…`. */
   readonly labels: readonly string[];
   readonly words: Uint8Array;
-  /** The words around it, a second field that counts less. */
+  /** The words around it: a second field with a lower weight. */
   readonly near: Uint8Array;
   /** Packed vectors of the index's model, one for each chunk; none while it waits for the embedder. */
   readonly vectors: readonly Uint8Array[];
 }
 
-/** Hits that are put in order by the finest form of their vectors. */
+/** Hits to sort with the most precise form of their vectors. */
 const REFINED = 64;
 const MIN_DEAD = 1_000;
 
 export class NamespaceIndex {
-  /** Null while no embedder has answered yet: there are no vectors then. */
+  /** Null until an embedder has answered: there are no vectors before. */
   readonly model: Model | null;
   readonly #slots: Slots;
   readonly #vectors: VectorRows;
   readonly #postings = new Postings();
   readonly #near = new Postings();
-  /** In words, of what stands around each slot. */
+  /** Length in words of the text around each slot. */
   readonly #nearLengths: NumberList<Uint32Array>;
   #nearTotal = 0;
   #nearCount = 0;
   readonly #wordScores = new WordScores();
-  /** The first vector row of each slot; the next slot's is where its rows end. */
+  /** The first vector row of each slot; its rows end where the next slot's start. */
   readonly #firstRow: NumberList<Int32Array>;
 
   constructor(model: Model | null, capacity: number) {
@@ -65,7 +65,7 @@ export class NamespaceIndex {
     return parts.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Half of it is dead weight. */
+  /** Half of it is dead. */
   get wasteful(): boolean {
     return this.#slots.count - this.size > Math.max(this.size, MIN_DEAD);
   }
@@ -132,7 +132,7 @@ export class NamespaceIndex {
     return { hits: hits.sort(byScore), cut: found.length > search.depth, ceiling };
   }
 
-  /** The ceiling stays that of the entry's own words. */
+  /** The maximum stays that of the entry's own words. */
   #addNear(word: string): void {
     const posted = this.#near.posted(wordHash(word));
     const weight = NEAR_WEIGHT * idf(this.size, Math.min(posted.end - posted.start, this.size));
@@ -146,7 +146,7 @@ export class NamespaceIndex {
     const { owners } = this.#vectors;
     for (let i = 0; i < count; ) {
       const slot = owners[rows[i] ?? 0] ?? 0;
-      // The rows of an entry follow each other; it counts by its best chunk.
+      // The rows of an entry are adjacent; its best chunk counts.
       let product = products[i] ?? 0;
       for (i += 1; i < count && owners[rows[i] ?? 0] === slot; i += 1)
         product = Math.max(product, products[i] ?? 0);
@@ -159,7 +159,7 @@ export class NamespaceIndex {
     return { rows: slots === null ? null : this.#rowsOf(slots), owners: all ? null : mask };
   }
 
-  /** For each slot the query times its best row. */
+  /** For each slot the product of the query and its best row. */
   #fineProducts(query: Float32Array, slots: readonly number[]): number[] {
     const rows = this.#rowsOf(slots);
     const products = this.#vectors.fineProducts(query, rows);

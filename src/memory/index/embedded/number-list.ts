@@ -1,4 +1,4 @@
-/** A list of numbers that grows, in one typed array: the collector has nothing to look at, however long it is. */
+/** A growing list of numbers in one typed array, which the garbage collector need not scan, however long it is. */
 type Cells = Int32Array | Uint32Array | Float64Array | Uint8Array;
 
 export class NumberList<T extends Cells> {
@@ -19,7 +19,7 @@ export class NumberList<T extends Cells> {
     return this.#cells.byteLength;
   }
 
-  /** The numbers are its first ones. Stays valid until the next `push`. */
+  /** The numbers are at its start. Valid until the next `push`. */
   get cells(): T {
     return this.#cells;
   }

@@ -1,4 +1,4 @@
-/** Hits on their way between threads: two arrays of numbers are copied many times faster than objects. */
+/** Hits in transfer between threads: two arrays of numbers are copied many times faster than objects. */
 import type { Hits } from '../search-index.ts';
 
 export interface PackedHits extends Omit<Hits, 'hits'> {

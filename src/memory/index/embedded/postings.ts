@@ -1,6 +1,6 @@
 /**
- * For each word the slots that have it, in ascending order, with how often. All lists lie in one array; a
- * list that is full moves to a place of twice the size, and its old place waits for another list.
+ * For each word the slots that contain it, ascending, with counts. All lists are in one array. A full list moves to a
+ * place of twice the size, and its old place is reused by another list.
  */
 const SLOT_SHIFT = 8;
 const MAX_COUNT = 255;
@@ -34,11 +34,11 @@ export class Postings {
   #used = 0;
 
   get bytes(): number {
-    // A list and its place in the map take about a hundred bytes.
+    // A list and its entry in the map take about a hundred bytes.
     return this.#cells.byteLength + this.#lists.size * 100;
   }
 
-  /** Slots must come in ascending order. */
+  /** Slots must be added in ascending order. */
   add(word: number, slot: number, count: number): void {
     const list = this.#lists.get(word) ?? this.#newList(word);
     if (list.length === list.capacity) this.#move(list);
@@ -46,12 +46,12 @@ export class Postings {
     list.length += 1;
   }
 
-  /** How many slots have the word. */
+  /** How many slots contain the word. */
   size(word: number): number {
     return this.#lists.get(word)?.length ?? 0;
   }
 
-  /** Where a word's cells lie, until the next `add`; see `slotOf` and `countOf`. */
+  /** The position of a word's cells, valid until the next `add`; see `slotOf` and `countOf`. */
   posted(word: number): Posted {
     const { start, length } = this.#lists.get(word) ?? { start: 0, length: 0 };
     return { cells: this.#cells, start, end: start + length };

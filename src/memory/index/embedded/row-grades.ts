@@ -1,11 +1,11 @@
-/** Writes a vector in all its grades: the signs of its dimensions, a byte for each, and four bits more. */
+/** Writes a vector in all its precisions: the sign of each dimension, a byte for each, and four more bits. */
 import { BLOCK, type RowLayout } from './row-layout.ts';
 
-/** The largest of the 12 bits; a byte is what remains without the last four. */
+/** The largest value of 12 bits; without the last four bits a byte remains. */
 const LARGEST = 127 * 16 + 7;
-/** From the 16 bits of the truth to these 12. */
+/** From the 16 stored bits to these 12. */
 export const FINE_PER_STEP = LARGEST / 32_767;
-/** How many dimensions share eight bytes of a tail: the first eight in their low bits, the others in their high ones. */
+/** How many dimensions share eight bytes of a tail: the first eight in the low bits, the others in the high bits. */
 const TOGETHER = 16;
 
 export function writeGrades(layout: RowLayout, memory: Uint8Array, row: number, steps: Int16Array): void {

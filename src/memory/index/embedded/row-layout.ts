@@ -1,4 +1,4 @@
-/** Where things lie in the memory of a scan that holds `capacity` rows. All starts are multiples of 16. */
+/** Memory layout of a scan for `capacity` rows. All offsets are multiples of 16. */
 export class RowLayout {
   /** A multiple of `BLOCK`. */
   readonly capacity: number;
@@ -9,10 +9,10 @@ export class RowLayout {
   readonly fineQuery: number;
   readonly tables: number;
   readonly tally: number;
-  /** Rows by number, and what is found out about rows. */
+  /** Rows by number, and the results for rows. */
   readonly list: number;
   readonly out: number;
-  /** 255 for rows that are alive, and for those that one search accepts. */
+  /** 255 for live rows, and for rows that one search accepts. */
   readonly alive: number;
   readonly accepted: number;
   readonly owners: number;
@@ -52,7 +52,7 @@ export class RowLayout {
     this.end = end;
   }
 
-  /** Buffers that stay from search to search, always in the same order. */
+  /** Buffers reused from search to search, always in the same order. */
   kept(): { start: number; bytes: number }[] {
     const starts = [
       [this.alive, 1],
@@ -67,14 +67,14 @@ export class RowLayout {
     return starts.map(([start, each]) => ({ start, bytes: each * this.capacity }));
   }
 
-  /** The place of the first of a row's sign bytes; the next lies `BLOCK` further. */
+  /** Offset of the first of a row's sign bytes; the next is `BLOCK` further. */
   signsOf(row: number): number {
     return this.signs + Math.floor(row / BLOCK) * BLOCK * this.signBytes + (row % BLOCK);
   }
 }
 
-/** Rows whose signs lie together. */
+/** Number of rows whose signs are stored together. */
 export const BLOCK = 32;
-/** Ranges of estimates that `tally` tells apart. */
+/** Number of estimate ranges that `tally` counts. */
 export const RANGES = 4_096;
 const SMALLEST_CAPACITY = 256;

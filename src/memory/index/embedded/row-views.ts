@@ -1,4 +1,4 @@
-/** The parts of a scan's memory as arrays, made once: a search needs most of them. */
+/** The parts of a scan's memory as arrays, created once because a search needs most of them. */
 import { RANGES, type RowLayout } from './row-layout.ts';
 import type { Scan } from './scan.ts';
 
@@ -10,7 +10,7 @@ export interface Views {
   readonly tally: Uint32Array;
   readonly listed: Int32Array;
   readonly dots: Int32Array;
-  /** Where `dots` are, too. */
+  /** The same memory as `dots`. */
   readonly products: Float32Array;
   readonly alive: Uint8Array;
   readonly accepted: Uint8Array;

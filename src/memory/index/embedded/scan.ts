@@ -1,4 +1,4 @@
-/** The loops of `scan.wat`, each instance with a memory of its own. Places and sizes are in bytes. */
+/** The loops of `scan.wat`; each instance has its own memory. Offsets and sizes are in bytes. */
 import { readFileSync } from 'node:fs';
 
 export interface Scan {
@@ -28,7 +28,7 @@ export interface Scan {
     out: number,
   ): void;
   tally(estimates: number, count: number, stride: number, tally: number): void;
-  /** Gives how many it listed. */
+  /** Returns how many it listed. */
   select(estimates: number, blocks: number, limit: number, list: number): number;
 }
 

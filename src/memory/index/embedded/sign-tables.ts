@@ -1,7 +1,7 @@
 /**
- * The contribution of a query to every four signs of a row, for all 16 combinations of signs. Adding up one sum of
- * each table is the product of the query, as it is, with the signs; comparing signs with signs would need eight
- * times as many rows to be looked at for the same recall.
+ * What a query contributes for every four signs of a row, for all 16 combinations. Adding one entry of each table
+ * gives the product of the exact query with the signs. Comparing signs with signs would need eight times as many rows
+ * for the same recall.
  */
 
 /** Four of them fit into a byte. */
@@ -11,7 +11,7 @@ const LARGEST_SUM = 65_535;
 const SIGNS = 4;
 const WAYS = 2 ** SIGNS;
 
-/** Fills `tables`; the product is `base` plus `step` times the sum of what is looked up. */
+/** Fills `tables`. The product is `base` plus `step` times the sum of the entries looked up. */
 export function signTables(
   query: Float32Array,
   centre: Float32Array,
@@ -30,7 +30,7 @@ export function signTables(
   const step = (widest || 1) / Math.min(LARGEST, Math.floor(LARGEST_SUM / count));
   for (let table = 0; table < count; table += 1) {
     for (let way = 0; way < WAYS; way += 1) {
-      // Above the lowest sum, in which every place of the query meets the opposite sign.
+      // Above the lowest sum, where every dimension of the query meets the opposite sign.
       let above = 0;
       for (let i = 0; i < SIGNS; i += 1) {
         const value = rest(table * SIGNS + i);

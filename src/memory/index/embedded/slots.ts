@@ -1,17 +1,17 @@
 /**
- * The entries of a namespace by slot: who they are, and which of them a filter lets through. Entries take slots
- * in the order in which they come; one that is removed leaves its slot dead.
+ * The entries of a namespace by slot: their ids, and which ones a filter accepts. Entries take slots in order of
+ * arrival; a removed entry leaves its slot dead.
  */
 import { labelsOf } from '../labels.ts';
 import type { Search } from '../search-index.ts';
 import { NumberList } from './number-list.ts';
 
 export interface Allowed {
-  /** By slot: 0 for those that do not pass. Stays as it is until the next question. */
+  /** By slot: 0 for rejected ones. Valid until the next query. */
   readonly mask: Uint8Array;
-  /** Slots that pass, in ascending order, when the filter names labels. */
+  /** Accepted slots in ascending order, if the filter names labels. */
   readonly slots: Int32Array | null;
-  /** Everything that is alive passes. */
+  /** Every live slot is accepted. */
   readonly all: boolean;
 }
 
@@ -157,7 +157,7 @@ function floats(length: number): Float64Array {
   return new Float64Array(length);
 }
 
-/** Where the first number from `wanted` on lies in an ascending list, at or after `at`; in steps that double. */
+/** Position of the first number not below `wanted` in an ascending list, from `at` on; searches in doubling steps. */
 function firstFrom(cells: Int32Array, at: number, length: number, wanted: number): number {
   let [low, step] = [at, 1];
   while (low + step < length && (cells[low + step] ?? 0) < wanted) {

@@ -1,7 +1,7 @@
 /**
- * Vectors of one namespace in WebAssembly memory, each without its model's centre, in three grades: a bit, a
- * byte, and 12 bits for each dimension. A search goes from grade to grade with fewer rows each time. All
- * products here lack the centre's part, which is the same for all rows.
+ * Vectors of one namespace in WebAssembly memory, each relative to its model's centre, in three precisions: a bit, a
+ * byte, and 12 bits for each dimension. A search goes from one precision to the next with fewer rows each time. All
+ * products here omit the centre's part, which is the same for all rows.
  */
 import { openVector } from '../../truth/vector-blob.ts';
 import { Best } from './best.ts';
@@ -11,25 +11,31 @@ import { type Views, viewsOf } from './row-views.ts';
 import { newScan, type Scan } from './scan.ts';
 import { signTables } from './sign-tables.ts';
 
-/** Up to here all rows are compared by their bytes: it takes a millisecond or two, and no crowd of similar rows can hide one. */
+/**
+ * Up to this size all rows are compared by their bytes: that takes a millisecond or two, and no crowd of similar rows
+ * can hide one.
+ */
 const EXACT_ROWS = 20_000;
-/** Listed rows up to this share of all cost less one by one than going through the signs of all. */
+/**
+ * Up to this share of all rows, listed rows are compared one by one, which costs less than comparing the signs of
+ * all.
+ */
 const FEW_SHARE = 0.04;
 /** Share of rows whose bytes are compared after their signs. Recall depends on it. */
 const CANDIDATE_SHARE = 0.005;
 const MIN_CANDIDATES = 1_000;
-/** A quarter of the rows tells well enough what share of all reaches an estimate, unless a filter left few of them. */
+/** A quarter of the rows shows well enough what share reaches an estimate, unless a filter left few of them. */
 const SAMPLE_STRIDE = 32;
 const LEAST_SAMPLE = 10_000;
-/** Fits the products of a 384- to 4096-dimensional query into 32 bits. */
+/** Keeps the products of queries of 384 to 4096 dimensions within 32 bits. */
 const QUERY_LARGEST = 1_023;
 /** Estimates of products between -2 and 2 as 16-bit integers. */
 const ESTIMATE_SCALE = 16_384;
-/** The length of what a row's signs say wrongly about it, in lengths of the row. */
+/** The error of a row's signs as a length, in units of the row's length. */
 const SPREAD = Math.sqrt(Math.PI / 2 - 1);
 /** Number of nearest rows that must stay visible. */
 const NEAREST = 10;
-/** Rows that are fetched at a time and then compared: they fit into the nearest caches. */
+/** Rows that are read and compared together: they fit into the fastest caches. */
 const FETCHED = 1_024;
 const GROWTH = 1.5;
 
@@ -40,7 +46,7 @@ export class VectorRows {
   #scan: Scan;
   #views: Views;
   #count = 0;
-  /** Of all rows together. */
+  /** Total for all rows. */
   #lengths = 0;
 
   constructor(centre: Float32Array, capacity: number) {
@@ -59,7 +65,7 @@ export class VectorRows {
     return this.#scan.memory.buffer.byteLength;
   }
 
-  /** The slot that each row belongs to. */
+  /** The slot of each row. */
   get owners(): Int32Array {
     return this.#views.owners;
   }
@@ -78,7 +84,7 @@ export class VectorRows {
       centred += step * (this.#centre[i] ?? 0);
     }
     views.scales[row] = scale / FINE_PER_STEP;
-    // The row is about its signs times this: the length along them that gives the right product with itself.
+    // A row is approximately its signs times this: the factor that gives the right product with itself.
     views.factors[row] = sum === 0 ? 0 : ((squares * scale) / sum) * ESTIMATE_SCALE;
     views.offsets[row] = centred * scale * ESTIMATE_SCALE;
     views.owners[row] = owner;
@@ -91,7 +97,7 @@ export class VectorRows {
     this.#views.alive[row] = 0;
   }
 
-  /** The query times each row that is compared by its bytes, rows ascending. Valid until the next question. */
+  /** The products of the query with each row compared by bytes, rows ascending. Valid until the next query. */
   search(query: Float32Array, wanted: Wanted): Compared {
     const scale = this.#writeQuery(query) * 16;
     const { rows } = wanted;
@@ -102,7 +108,7 @@ export class VectorRows {
     return this.#compareListed(rows.length, scale);
   }
 
-  /** The query times some rows, as exactly as they are kept here, in their order. */
+  /** The products of the query with some rows, in full precision and in their order. */
   fineProducts(query: Float32Array, rows: ArrayLike<number>): Float32Array {
     const layout = this.#layout;
     const { listed, fineQuery, products, scales } = this.#views;
@@ -121,8 +127,8 @@ export class VectorRows {
   }
 
   /**
-   * Compares those whose signs promise most. They may all be of one crowd, with better rows hidden just below it: then
-   * the nearest of them are no better than what was left out, and more are compared.
+   * Compares the rows with the best signs. They may all belong to one crowd that hides better rows just below. Then
+   * the nearest of them are no better than the rows left out, and more rows are compared.
    */
   #bySigns(query: Float32Array, wanted: Wanted, scale: number): Compared {
     this.#estimate(query, wanted);
@@ -131,7 +137,7 @@ export class VectorRows {
     const spread = this.#spread(query);
     const reached = bestOf(found);
     if (reached - spread >= limit / ESTIMATE_SCALE) return found;
-    // Again, because the products took their place.
+    // Recomputed, because the products overwrote them.
     this.#estimate(query, wanted);
     return this.#compareListed(this.#select((reached - 2 * spread) * ESTIMATE_SCALE), scale);
   }
@@ -143,9 +149,9 @@ export class VectorRows {
     this.#scan.estimates(tables, signs, this.#blocks(), signBytes, mask, factors, offsets, step, base, out);
   }
 
-  /** Lists the rows whose estimate reaches it, and gives their number. */
+  /** Lists the rows whose estimate is high enough, and returns their number. */
   #select(limit: number): number {
-    // The lowest number of all stands for rows that are not accepted.
+    // The lowest number marks rows that are not accepted.
     const lowest = Math.max(-32_767, Math.floor(limit));
     return this.#scan.select(this.#layout.out, this.#blocks(), lowest, this.#layout.list);
   }
@@ -154,7 +160,7 @@ export class VectorRows {
     return Math.ceil(this.#count / BLOCK);
   }
 
-  /** How far an estimate is from the truth, as a rule. */
+  /** The usual error of an estimate. */
   #spread(query: Float32Array): number {
     let squares = 0;
     for (let i = 0; i < this.dimensions; i += 1) squares += ((query[i] ?? 0) - (this.#centre[i] ?? 0)) ** 2;
@@ -181,7 +187,7 @@ export class VectorRows {
     let count = 0;
     for (let row = 0; row < this.#count; row += 1) {
       if (!this.#accepts(row, wanted.owners)) continue;
-      // In the place of the whole number, or of one before it.
+      // At the position of the whole number or an earlier one.
       products[count] = (dots[row] ?? 0) * (scales[row] ?? 0) * scale;
       listed[count] = row;
       count += 1;
@@ -207,7 +213,7 @@ export class VectorRows {
     return this.#layout.accepted;
   }
 
-  /** The estimate that as many rows reach as are wanted. */
+  /** The estimate that the wanted number of rows reaches. */
   #limit(): number {
     const { tally } = this.#views;
     let stride = SAMPLE_STRIDE;
@@ -222,7 +228,7 @@ export class VectorRows {
     return range * (65_536 / RANGES) - 32_768;
   }
 
-  /** Counts estimates by their range, of eight rows in every `stride`, and gives how many there are. */
+  /** Counts estimates by range, for eight rows of every `stride`, and returns the total. */
   #tally(stride: number): number {
     const { tally } = this.#views;
     tally.fill(0);
@@ -255,7 +261,7 @@ export class VectorRows {
   }
 }
 
-/** Which rows a search looks at: those listed, or else those whose owner has not 0, or else all that are alive. */
+/** The rows of a search: the listed ones, or else those whose owner is not 0, or else all live ones. */
 export interface Wanted {
   readonly rows: Int32Array | null;
   readonly owners: Uint8Array | null;

@@ -1,4 +1,4 @@
-/** The part of WebAssembly that is used here; Node has it, and its types come only with those of a browser. */
+/** The part of WebAssembly used here. Node has it, but its types are only in those of a browser. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);

@@ -1,4 +1,4 @@
-/** Adds up BM25 by slot. Its arrays stay from search to search: as long as the namespace, mostly untouched. */
+/** Sums BM25 by slot. Its arrays are reused from search to search: as long as the namespace, mostly untouched. */
 import { saturation } from '../bm25.ts';
 import { Best } from './best.ts';
 import { countOf, type Posted, slotOf } from './postings.ts';
@@ -12,7 +12,7 @@ export class WordScores {
     return this.#scores.byteLength + this.#touched.byteLength;
   }
 
-  /** Forgets everything. `slots`: how many there are. */
+  /** Clears everything. `slots`: how many there are. */
   clear(slots: number): void {
     for (let i = 0; i < this.#count; i += 1) this.#scores[this.#touched[i] ?? 0] = 0;
     this.#count = 0;
@@ -43,7 +43,7 @@ export class WordScores {
     this.#count = count;
   }
 
-  /** The best of the slots for which `mask` has not 0. */
+  /** The best slots where `mask` is not 0. */
   best(mask: Uint8Array, size: number): Best {
     const best = new Best(size);
     for (let i = 0; i < this.#count; i += 1) {

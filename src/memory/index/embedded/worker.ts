@@ -1,4 +1,4 @@
-/** The thread that searches: it reads the truth through a connection of its own and keeps recent namespaces. */
+/** The search thread: it reads the truth through its own connection and caches recent namespaces. */
 import { DatabaseSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
 import { Sql } from '../../../ledger/sql.ts';
@@ -19,12 +19,12 @@ export interface IndexWorkerInput {
   readonly file: string;
 }
 
-/** Each has a memory of its own, of which a process can have some thousands. */
+/** Each has its own memory, of which a process can have a few thousand. */
 const OPEN_NAMESPACES = 256;
 
 interface Open {
   readonly index: NamespaceIndex;
-  /** The last change of the truth that it knows, and the state of the file in which that was checked. */
+  /** The last known change of the truth, and the file state at which that was checked. */
   seq: number;
   checkedAt: number;
 }
@@ -55,7 +55,7 @@ serveCalls<IndexCalls>({
   },
 });
 
-/** The namespace's index as of now. */
+/** The namespace's current index. */
 function indexOf(namespace: string, model: number | null): Open {
   const known = open.get(namespace);
   const usable =

@@ -1,9 +1,9 @@
-/** Makes the collection when it is missing, and refuses one that was made for other vectors. */
+/** Creates a missing collection, and refuses one made for other vectors. */
 import type { QdrantClient } from '@qdrant/js-client-rest';
 import { GeodeError, reasonOf } from '../../../base/errors.ts';
 import type { Model } from '../../truth/models.ts';
 
-/** True when the collection was made just now, and is therefore empty. */
+/** True if the collection was just created and is therefore empty. */
 export async function ensureCollection(
   client: QdrantClient,
   name: string,

@@ -1,4 +1,4 @@
-/** The filter of a search in Qdrant's words. The namespace is always part of it. */
+/** A search filter in Qdrant's format. It always includes the namespace. */
 import type { Schemas } from '@qdrant/js-client-rest';
 import { labelsOf } from '../labels.ts';
 import type { Search } from '../search-index.ts';

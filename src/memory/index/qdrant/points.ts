@@ -1,4 +1,4 @@
-/** Between entries and Qdrant's points. */
+/** Converts between entries and Qdrant's points. */
 import { createHash } from 'node:crypto';
 import type { Schemas } from '@qdrant/js-client-rest';
 import { wordHash } from '../../../base/words.ts';
@@ -9,10 +9,10 @@ import { unpackWords } from '../../truth/word-blob.ts';
 import { NEAR_WEIGHT, saturation } from '../bm25.ts';
 import type { DenseSearch, Hit, KeywordSearch } from '../search-index.ts';
 
-/** Qdrant weighs a word without knowing the average length; with a weak length norm a fixed one will do. */
+/** Qdrant weighs words without knowing the average length; with a weak length norm a fixed one is good enough. */
 const AVERAGE_LENGTH = 40;
 
-/** An entry that waits for the embedder has one point, with words only. */
+/** An entry that waits for the embedder has one point with words only. */
 export function pointsOf(entry: LocatedEntry, model: Model): Schemas['PointStruct'][] {
   const words = { words: sparseWords(entry) };
   const count = Math.max(1, entry.vectors.length);
@@ -35,12 +35,12 @@ export function pointsOf(entry: LocatedEntry, model: Model): Schemas['PointStruc
   });
 }
 
-/** A UUID of namespace, key and chunk; what is read back is compared with the namespace and the truth. */
+/** A UUID of namespace, key and chunk. Points read back are compared with the namespace and the truth. */
 function pointId({ namespace, key }: LocatedEntry, chunk: number): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([namespace, key, chunk]))
     .digest('hex');
-  // Version 8: a hash of our own choice.
+  // Version 8: a custom hash.
   const parts = [
     hash.slice(0, 8),
     hash.slice(8, 12),
@@ -51,7 +51,7 @@ function pointId({ namespace, key }: LocatedEntry, chunk: number): string {
   return parts.join('-');
 }
 
-/** An entry's own words, and as other numbers the words around it, which count less. */
+/** An entry's own words, and the words around it under other numbers, with a lower weight. */
 function sparseWords(entry: LocatedEntry): { indices: number[]; values: number[] } {
   const weights = new Map<number, number>();
   for (const [field, weight, numberOf] of [
@@ -66,7 +66,7 @@ function sparseWords(entry: LocatedEntry): { indices: number[]; values: number[]
   return { indices: [...weights.keys()], values: [...weights.values()] };
 }
 
-/** The number of a word that stands around an entry, apart from the same word in one. */
+/** The number of a word around an entry, different from that of the same word inside one. */
 function nearNumber(hash: number): number {
   return (hash ^ 0x5bd1e995) >>> 0;
 }
@@ -77,7 +77,7 @@ export function queryWords(words: readonly string[]): { indices: number[]; value
   return { indices, values: indices.map(() => 1) };
 }
 
-/** Null for a point that is not what was asked for. */
+/** Null for a point that was not requested. */
 export function entryOf(point: Schemas['ScoredPoint'], search: DenseSearch | KeywordSearch): Hit | null {
   const { entry, namespace } = point.payload ?? {};
   if (typeof entry !== 'number' || namespace !== search.namespace) return null;

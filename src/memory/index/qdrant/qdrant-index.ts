@@ -1,7 +1,7 @@
 /**
- * Both halves in Qdrant, for memory that outgrows one process. A point is a chunk: its dense vector, the
- * entry's words as a sparse vector on the first chunk, and the facts that filters need. Writes come from the
- * outbox in the truth, in order; a collection that is lost or lags behind is filled again from there.
+ * Both halves in Qdrant, for memory that is too large for one process. A point is a chunk: its dense vector, the
+ * entry's words as a sparse vector on the first chunk, and the facts for filters. Writes come from the outbox in the
+ * truth, in order. A collection that was lost or is behind is filled again from there.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { QdrantClient } from '@qdrant/js-client-rest';
@@ -27,7 +27,7 @@ import { entryOf, pointsOf, queryWords } from './points.ts';
 export interface QdrantOptions {
   readonly url: string;
   readonly apiKey?: string;
-  /** Begins the names of the collections: each memory file and model has its own. */
+  /** Prefix of the collections' names: each memory file and model has its own. */
   readonly collection?: string;
   readonly timeoutMs?: number;
   /** How many copies of each shard a cluster keeps. */
@@ -36,9 +36,9 @@ export interface QdrantOptions {
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 const BATCH = 128;
-/** How long a search waits for an index that is being filled before it goes on without it. */
+/** How long a search waits for an index that is being filled. */
 const FILL_WAIT_MS = 1_000;
-/** So much further each time, while an entry with many near chunks crowds others out. */
+/** Factor for reading more each time, while an entry with many near chunks displaces others. */
 const FURTHER = 4;
 const MOST_POINTS = 10_000;
 
@@ -52,7 +52,7 @@ export class QdrantIndex implements SearchIndex {
   readonly #options: QdrantOptions;
   readonly #embedder: Embedder;
   #catchingUp: Promise<void> | null = null;
-  /** The collection that is known to be there and to have caught up once; null until then and after a failure. */
+  /** The collection, once it exists and has caught up; null until then and after a failure. */
   #ready: string | null = null;
   #stopped = false;
 
@@ -83,12 +83,12 @@ export class QdrantIndex implements SearchIndex {
     const query = queryWords(search.words);
     const { hits } = await this.#query({ query, using: 'words', limit: search.depth + 1 }, search);
     const reachable = this.#truth.read((sql) => wordCeiling(sql, search.words, K1));
-    // Qdrant counts by its points, of which it may have some more or fewer than there are entries.
+    // Qdrant counts points, whose number may differ from the number of entries.
     const ceiling = Math.max(reachable, hits[0]?.score ?? 0);
     return { hits: hits.slice(0, search.depth), cut: hits.length > search.depth, ceiling };
   }
 
-  /** One at a time. A caller that comes during one waits for the next, which sees its write. */
+  /** One at a time. A caller that arrives during one waits for the next, which includes its write. */
   async catchUp(): Promise<void> {
     const before = this.#catchingUp;
     const next = (async () => {
@@ -160,7 +160,7 @@ export class QdrantIndex implements SearchIndex {
     return { hits, points: found.points.length };
   }
 
-  /** An index that lacks entries must not answer as if it had them all. */
+  /** An incomplete index must not answer as if it were complete. */
   async #filled(collection: string): Promise<void> {
     if (this.#ready === collection) return;
     await Promise.race([this.catchUp(), delay(FILL_WAIT_MS, undefined, { ref: false })]);
@@ -206,7 +206,7 @@ export class QdrantIndex implements SearchIndex {
     const points = entries.flatMap(({ entry }) => (entry === null ? [] : pointsOf(entry, model)));
     await this.#guarded(async () => {
       if (points.length > 0) await this.#client.upsert(collection, { points, wait: true });
-      // Old points of the entry: all of them, or the chunks beyond its present ones.
+      // Old points of the entry: all of them, or the chunks beyond its current ones.
       await this.#client.delete(collection, {
         wait: true,
         filter: {
@@ -221,7 +221,7 @@ export class QdrantIndex implements SearchIndex {
     });
   }
 
-  /** A server that came back from an old copy of its files lacks entries that were acknowledged to us. */
+  /** A server restored from an old copy of its files lacks acknowledged entries. */
   async #lags(collection: string): Promise<boolean> {
     const position = this.#truth.read((sql) => readPosition(sql, collection));
     if (position === 0 || position < this.#truth.read(lastChange)) return false;
@@ -241,7 +241,7 @@ export class QdrantIndex implements SearchIndex {
     try {
       return await work();
     } catch (thrown) {
-      // The collection may be what is missing: the next catching up looks, and fills it again.
+      // The collection itself may be missing: the next catch-up checks that and fills it again.
       this.#ready = null;
       throw new GeodeError('memory_down', `Qdrant at ${this.#options.url} failed: ${reasonOf(thrown)}.`, {
         cause: thrown,
