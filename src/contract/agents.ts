@@ -1,4 +1,4 @@
-/** Conversations with agents, as they go over the wire. */
+/** Conversations with agents, in wire format. */
 
 import { z } from 'zod';
 import { driverName } from '../config/driver-name.ts';

@@ -56,7 +56,7 @@ const decideSchema = z
   .meta({ id: 'DecideApproval' });
 
 export const approvals = family({
-  /** The open ones, oldest first; with `state: 'all'` every one, newest first. */
+  /** Open approvals, oldest first; with `state: 'all'` every approval, newest first. */
   list: {
     route: 'GET /api/v1/approvals',
     tag: 'approvals',
@@ -74,7 +74,7 @@ export const approvals = family({
     answer: { description: 'The approval.', schema: approvalSchema },
     refuses: notFound,
   },
-  /** `approval_decided` when somebody was faster, or its time was up. */
+  /** Throws `approval_decided` if somebody was faster or the time was up. */
   decide: {
     route: 'POST /api/v1/approvals/{approval}',
     tag: 'approvals',

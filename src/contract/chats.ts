@@ -1,4 +1,4 @@
-/** Chats, channels and who may speak on them, as it goes over the wire. */
+/** Chats, channels and the people on them, in wire format. */
 
 import { z } from 'zod';
 import { userPattern } from '../base/identity.ts';
@@ -212,7 +212,7 @@ export const senderParams = z.object({
 
 export const webhookParams = z.object({ channel: z.string().min(1).max(40) });
 
-/** As Meta asks. */
+/** Parameter names from Meta's API. */
 export const webhookQuestion = z.object({
   'hub.mode': z.string().max(40).default(''),
   'hub.verify_token': z.string().max(1000).default(''),

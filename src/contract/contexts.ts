@@ -1,4 +1,4 @@
-/** Interpreters that keep their variables, as they go over the wire. */
+/** Interpreters that keep their variables, in wire format. */
 
 import { z } from 'zod';
 import { family } from './operation.ts';

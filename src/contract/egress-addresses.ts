@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** Ranges that are no part of the public internet, with the word that a refusal uses. */
+/** Address ranges outside the public internet, with the word for a refusal. */
 const privateRanges: readonly (readonly [word: string, network: string, prefix: number])[] = [
   ['unspecified', '0.0.0.0', 8],
   ['private', '10.0.0.0', 8],
@@ -23,7 +23,7 @@ const privateRanges: readonly (readonly [word: string, network: string, prefix: 
   ['metadata', '168.63.129.16', 32],
 ];
 
-/** Of IPv6 only 2000::/3 is public, and of that not what carries an IPv4 address or leads through a tunnel. */
+/** Only 2000::/3 of IPv6 is public, except addresses that contain an IPv4 address or lead through a tunnel. */
 const closedInside2000: readonly (readonly [word: string, network: string, prefix: number])[] = [
   ['Teredo', '2001::', 32],
   ['reserved', '2001:2::', 48],
@@ -70,7 +70,10 @@ function rangeOf6(address: string): string | undefined {
   return range ?? (isInside ? undefined : 'not public');
 }
 
-/** A public address of this machine is as reachable as its loopback. Read each time, because addresses change. */
+/**
+ * A public address of this machine is as reachable as its loopback, so it counts as private. Read each time, because
+ * addresses change.
+ */
 function ownAddresses(): ReadonlySet<string> {
   return new Set(
     Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)),

@@ -1,8 +1,10 @@
-/** Bindings in the words of people. */
+/** Bindings as users write them. */
 import { GeodeError } from '../base/errors.ts';
 import type { BindingSpec } from '../seams/egress.ts';
 
-/** `NAME`, `NAME=URL`, and after it `add=bearer`, `methods=GET,POST`, `paths=/v1/*`, `inspect`, with spaces between. */
+/**
+ * `NAME` or `NAME=URL`, followed by `add=bearer`, `methods=GET,POST`, `paths=/v1/*`, `inspect`, separated by spaces.
+ */
 export function parseBinding(text: string): BindingSpec {
   const [first = '', ...words] = text.trim().split(/\s+/);
   const at = first.indexOf('=');
@@ -24,7 +26,7 @@ export function parseBinding(text: string): BindingSpec {
   return spec;
 }
 
-/** As it would be typed. */
+/** As typed on the command line. */
 export function shownBinding({ name, upstream, add, methods, paths, inspect }: BindingSpec): string {
   return [
     upstream === undefined ? name : `${name}=${upstream}`,

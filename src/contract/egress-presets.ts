@@ -27,7 +27,7 @@ const hostsByPreset = {
 
 export const presetNames = Object.keys(hostsByPreset);
 
-/** Undefined where the word is no preset. */
+/** Undefined if the word is not a preset. */
 export function presetRules(name: string): readonly EgressRule[] | undefined {
   const known: Readonly<Record<string, readonly string[]>> = hostsByPreset;
   if (!Object.hasOwn(known, name)) return undefined;

@@ -55,7 +55,7 @@ export const bindingSpecSchema = z.strictObject({
   inspect: z.boolean().optional(),
 });
 
-/** Refuses a policy that could not be held to. */
+/** Throws for a policy that cannot be enforced. */
 export function checkPolicy(given: unknown): EgressPolicy {
   const parsed = policySchema.safeParse(given);
   if (!parsed.success)
@@ -68,7 +68,7 @@ export function checkPolicy(given: unknown): EgressPolicy {
   return policy;
 }
 
-/** Refuses paths that no request has: rules and bindings are judged without the query. */
+/** Refuses paths that no request can have: rules and bindings are matched without the query. */
 export function checkPaths({ policy, bindings }: EgressSpec): void {
   for (const { paths = [] } of [...policy.allow, ...policy.deny, ...bindings]) paths.forEach(checkPath);
 }
@@ -87,9 +87,9 @@ function checkPath(path: string): void {
 }
 
 /**
- * A rule as people write it: a preset (`npm`), `example.com`, `*.example.com:8443`, `10.0.0.5:11434` (a private
- * address needs its port), `private:db.internal:5432` (a name that leads to one), for plain HTTP
- * `GET http://example.com/api/*`, or for HTTPS that the host opens `inspect:GET https://example.com/api/*`.
+ * A rule as users write it: a preset (`npm`), `example.com`, `*.example.com:8443`, `10.0.0.5:11434` (a private
+ * address needs its port), `private:db.internal:5432` (a name of a private address), for plain HTTP `GET
+ * http://example.com/api/*`, or for decrypted HTTPS `inspect:GET https://example.com/api/*`.
  */
 export function parseRules(word: string): readonly EgressRule[] {
   const isInspected = word.startsWith(inspectPrefix);
@@ -136,7 +136,7 @@ function ruleOf(text: string, extra: Partial<EgressRule>): EgressRule {
   };
 }
 
-/** `*` alone stands for everything public. */
+/** `*` alone matches everything public. */
 export function policyOf(words: {
   readonly allow?: readonly string[];
   readonly deny?: readonly string[];
@@ -149,7 +149,7 @@ export function policyOf(words: {
   return { mode: allow.length === 0 ? 'deny-all' : 'allow-list', allow: allow.flatMap(parseRules), deny };
 }
 
-/** Several rules may stand in one word, with commas between them; methods have commas too. */
+/** A word may hold several rules, separated by commas; methods are separated by commas too. */
 export function commas(words: readonly string[]): readonly string[] {
   return words.flatMap((word) =>
     /^(inspect:)?[A-Z]+[ ,]/.test(word)
@@ -161,7 +161,7 @@ export function commas(words: readonly string[]): readonly string[] {
   );
 }
 
-/** As it would be typed. */
+/** As typed on the command line. */
 export function shownRule({ host: name, ports, methods, paths, inspect, from }: EgressRule): string {
   const shownPorts = ports === undefined ? '' : `:${ports.join(',')}`;
   const shownHost = name.includes(':') ? `[${name}]` : name;
@@ -174,7 +174,7 @@ export function shownRule({ host: name, ports, methods, paths, inspect, from }: 
   return from === undefined ? shown : `${shown} (${from})`;
 }
 
-/** The words that come to this rule again, one for each of its paths. */
+/** The words for this rule, one for each of its paths. */
 export function ruleWords(rule: EgressRule): readonly string[] {
   const { from: _, ...bare } = rule;
   const mark = (word: string) =>

@@ -1,4 +1,4 @@
-/** Network policies, network requests and the names of credentials, on the wire. */
+/** Network policies, network requests and names of secrets, in wire format. */
 
 import { z } from 'zod';
 import { egressModes } from '../seams/egress.ts';

@@ -1,4 +1,4 @@
-/** How bytes and names are written in JSON and in paths. No zod here: the client needs nothing else. */
+/** Encodings of bytes and names in JSON and in paths. Without zod, because the client loads this file. */
 
 type WireBytes = { readonly text: string } | { readonly base64: string };
 
@@ -23,7 +23,7 @@ export function bytesOf({
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
-/** Works in every browser, and piece by piece: a call takes only so many arguments. */
+/** Works in every browser. In pieces, because a call takes a limited number of arguments. */
 function base64Of(bytes: Uint8Array): string {
   let binary = '';
   for (let at = 0; at < bytes.length; at += pieceBytes)
@@ -35,7 +35,7 @@ const pieceBytes = 32 * 1024;
 
 const plain = /^(?!~|\.{1,2}$)/;
 
-/** A chat in a path: see `chatSchema`. */
+/** A chat name in a path: see `chatSchema`. */
 export function chatSegment(chat: string): string {
   if (plain.test(chat)) return encodeURIComponent(chat);
   const binary = String.fromCharCode(...new TextEncoder().encode(chat));

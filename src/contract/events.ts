@@ -1,4 +1,4 @@
-/** The events of a host, on the wire. */
+/** The events of a host, in wire format. */
 import { z } from 'zod';
 import { approvalDecisions, approvalKinds } from '../seams/approval.ts';
 import { egressModes } from '../seams/egress.ts';
@@ -138,7 +138,7 @@ const hostEventSchema = z
   ])
   .meta({ id: 'HostEvent' });
 
-/** Over a WebSocket the same events, and what each sandbox uses. */
+/** Over a WebSocket: the same events, and the usage of each sandbox. */
 const liveSchema = z.union([
   hostEventSchema,
   usageSchema.extend({ type: z.literal('usage'), chat: z.string() }),

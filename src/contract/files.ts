@@ -1,4 +1,4 @@
-/** Files of a sandbox, as they go over the wire. */
+/** Files of a sandbox, in wire format. */
 
 import { z } from 'zod';
 import { family } from './operation.ts';

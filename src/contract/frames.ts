@@ -1,4 +1,4 @@
-/** The subprotocol that both sides speak, and how a page sends its key beside it. */
+/** The subprotocol that both sides use, and how a page sends its key next to it. */
 export const socketProtocol = 'geode.v1';
 export const keyProtocol = 'geode.key.';
 

@@ -1,4 +1,4 @@
-/** Which names of a schema belong to somebody else: those of records, and of what the schema does not know. */
+/** Finds the names in a schema that are not Geode's: keys of records, and fields that the schema does not list. */
 import type { z } from 'zod';
 import type { Schema } from './operation.ts';
 import { anyName, type Free } from './rename.ts';
@@ -8,7 +8,7 @@ const known = new WeakMap<object, Free | undefined>();
 export function freeNames(schema: Schema | undefined): Free | undefined {
   if (schema === undefined) return undefined;
   if (!known.has(schema)) {
-    // A recursive schema reaches itself while it is processed.
+    // A recursive schema is visited again during its own visit.
     known.set(schema, undefined);
     known.set(schema, namesIn(defOf(schema)));
   }
@@ -75,7 +75,7 @@ function inFields({ shape, catchall }: z.core.$ZodObjectDef): Free | undefined {
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** Whether a value of it has names at all. */
+/** Whether values of the schema have field names. */
 function hasFields(schema: Schema): boolean {
   const def = defOf(schema);
   if (def.type === 'object' || def.type === 'record') return true;

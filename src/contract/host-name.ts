@@ -5,9 +5,9 @@ const longestName = 253;
 const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
 
 /**
- * One spelling for every way to write a host: lower case, no trailing dot, letters of other scripts in their ASCII
- * form, and an IPv6 address without brackets. Undefined for an invalid host: numbers that some programs read as
- * addresses (`127.1`, `0x7f.1`, `2130706433`, `0177.0.0.1`) are invalid, since two programs would see two addresses.
+ * One spelling for each host: lower case, no trailing dot, other scripts in their ASCII form, IPv6 without brackets.
+ * Undefined for an invalid host. Numbers that some programs read as addresses (`127.1`, `0x7f.1`, `2130706433`,
+ * `0177.0.0.1`) are invalid, because two programs would see two addresses.
  */
 export function hostOf(text: string): string | undefined {
   const bare = /^\[[^[\]]*\]$/.test(text) ? text.slice(1, -1) : text;
@@ -21,18 +21,18 @@ export function hostOf(text: string): string | undefined {
   return isNumber(labels.at(-1) ?? '') ? undefined : name;
 }
 
-/** Only what is not ASCII is changed: `domainToASCII` would read numbers as addresses. */
+/** Only for non-ASCII text, because `domainToASCII` reads numbers as addresses. */
 function asciiOf(name: string): string {
   const lower = name.toLowerCase();
   return /^[\x21-\x7e]*$/.test(lower) ? lower : domainToASCII(lower);
 }
 
-/** A last label that is a number makes the whole a number for `inet_aton`. */
+/** If the last label is a number, `inet_aton` reads the whole name as a number. */
 function isNumber(text: string): boolean {
   return /^(0x[0-9a-f]*|[0-9]+)$/.test(text);
 }
 
-/** In its shortest form, as the kernel would print it. */
+/** In its shortest form, as the kernel prints it. */
 function ipv6Of(text: string): string | undefined {
   try {
     return new URL(`http://[${text}]/`).hostname.slice(1, -1);
@@ -41,7 +41,7 @@ function ipv6Of(text: string): string | undefined {
   }
 }
 
-/** Of `host:port`; undefined when it is neither. */
+/** Parses `host:port`; undefined for anything else. */
 export function targetOf(authority: string): { host: string; port: number } | undefined {
   const parts = /^(\[[^\]]+\]|[^:@/\s]+):(\d{1,5})$/.exec(authority);
   const host = hostOf(parts?.[1] ?? '');
@@ -49,7 +49,7 @@ export function targetOf(authority: string): { host: string; port: number } | un
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
-/** As it stands in a URL or a CONNECT. */
+/** As written in a URL or a CONNECT. */
 export function shownTarget({ host, port }: { readonly host: string; readonly port: number }): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

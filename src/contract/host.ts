@@ -1,4 +1,4 @@
-/** The abilities and settings of a host, on the wire. */
+/** Facts and settings of a host, in wire format. */
 import { z } from 'zod';
 import { softLimitNames } from '../seams/limits.ts';
 import { networks } from '../seams/sandbox.ts';

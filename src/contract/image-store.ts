@@ -1,4 +1,4 @@
-/** The images that Geode pulls and keeps itself, without a container engine. */
+/** The images that Geode pulls and stores itself, without a container engine. */
 import { z } from 'zod';
 import { family } from './operation.ts';
 import { removedSchema } from './sandboxes.ts';

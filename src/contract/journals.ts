@@ -1,4 +1,4 @@
-/** The output of processes, on the wire: secrets are hidden unless the caller asks for raw output. */
+/** The output of processes, in wire format: secrets are hidden unless the caller asks for raw output. */
 
 import { z } from 'zod';
 import { family } from './operation.ts';

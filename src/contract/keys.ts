@@ -4,9 +4,9 @@ import type { Own } from './names.ts';
 import { family, notFound } from './operation.ts';
 
 /**
- * The scopes of a key. `agents` talks to agents, which use the sandboxes, the memory and the models of its user. `secrets` sets and removes the credentials of its user, and reads none. `approvals` sees what
- * waits for its user and decides it. `admin` manages keys,
- * settings and the store itself, for all users; it does not open their sandboxes or memory.
+ * The scopes of a key. `agents` talks to agents, which use the sandboxes, the memory and the models of the key's
+ * user. `secrets` sets and removes the user's secrets, but cannot read any. `approvals` lists and decides the user's
+ * approvals. `admin` manages keys, settings and the store for all users, but does not open their sandboxes or memory.
  */
 export const scopes = [
   'memory:read',
@@ -78,7 +78,7 @@ export const keys = family({
   },
 });
 
-/** The same key as E2B's SDKs want one: `e2b_` and nothing but hexadecimal digits. */
+/** The same key in the format of E2B's SDKs: `e2b_` and hexadecimal digits only. */
 export function e2bForm(secret: string): string {
   const [, id = '', bytes = ''] = /^geode_([0-9a-f]{12})_([\w-]{43})$/.exec(secret) ?? [];
   return `e2b_${id}${Buffer.from(bytes, 'base64url').toString('hex')}`;

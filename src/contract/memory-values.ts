@@ -1,4 +1,4 @@
-/** Between what is said on the wire or the command line and what memory takes and gives. */
+/** Converts between the values of memory and those of the wire and the command line. */
 
 import type {
   Answer,
@@ -67,7 +67,7 @@ export function wireResult({ entry, score, why }: Answer['results'][number]): Wi
   return { ...wireEntry(entry), score, why: { ...why, words: [...why.words] } };
 }
 
-/** The other way, for a client that shows answers as the library gives them. */
+/** The reverse, for a client that shows answers in the library's form. */
 export function answerOf({ results, total, total_is, degraded }: WireAnswer): Answer {
   return {
     results: results.map(({ score, why, ...entry }) => ({ entry: entryOf(entry), score, why })),

@@ -1,4 +1,4 @@
-/** Entries of memory as they go over the wire. */
+/** Entries of memory, in wire format. */
 
 import { z } from 'zod';
 import { limits } from '../seams/memory.ts';
@@ -8,7 +8,7 @@ import { endEvent, problemEvent, progressEvent } from './problem.ts';
 
 const requiredText = z.string({ error: ({ input }) => (input === undefined ? 'is missing' : undefined) });
 
-/** Words that are paths of their own below `/context/`, and what a URL takes for "here" and "up". */
+/** Words that are fixed paths below `/context/`, and the words for "here" and "up" in a URL. */
 const reservedIds = ['search', 'ingest', 'bulk', 'files', 'categories', '.', '..'];
 
 const idSchema = z
@@ -35,7 +35,7 @@ const tagsSchema = z.array(tagSchema).max(limits.tags);
 const sourceSchema = requiredText.min(1).max(limits.sourceLength).describe('The source.');
 const dateSchema = z.iso.datetime({ offset: true }).meta({ example: '2031-01-31T12:00:00Z' });
 
-// Both schemas are closed, and a closed one cannot be extended by `allOf`, so they share their shape.
+// Both schemas are closed, and `allOf` cannot extend a closed one, so they share their fields.
 const contentShape = {
   content: requiredText
     .min(1)

@@ -11,7 +11,7 @@ export type Given<T> = T extends readonly (infer Item)[]
     ? { readonly [K in keyof T as K extends string ? CamelName<K> : never]: Given<T[K]> }
     : T;
 
-/** The same as it arrives: what is undefined is not there. */
+/** The type as received: without undefined fields. */
 export type Own<T> = T extends readonly (infer Item)[]
   ? readonly Own<Item>[]
   : T extends object

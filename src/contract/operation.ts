@@ -1,13 +1,12 @@
 /**
- * An operation of the API is declared once. Its HTTP route, what the OpenAPI document says of it, the call of the client
- * and the translation of names follow from the declaration; what it does is a handler of the same name in
- * `src/api/handlers`.
+ * An operation of the API is declared once. Its HTTP route, its part of the OpenAPI document, the client's method and
+ * the renaming of fields follow from the declaration. A handler of the same name in `src/api/handlers` implements it.
  */
 import type { Scope } from './keys.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Holds only the types of a schema: comparing whole schemas would slow the compiler down. */
+/** Contains only the types of a schema, because comparing whole schemas would slow the compiler down. */
 export interface Schema {
   readonly _zod: { readonly input: unknown; readonly output: unknown };
 }
@@ -19,7 +18,7 @@ interface Described {
 }
 
 export interface Operation {
-  /** `{name}` is one segment of the path; `{+name}` may have slashes. */
+  /** `{name}` is one segment of the path; `{+name}` may contain slashes. */
   readonly route: `${Method} /${string}`;
   readonly tag: string;
   readonly summary: string;
@@ -28,14 +27,14 @@ export interface Operation {
   readonly scope: Scope | readonly Scope[] | 'any' | 'nobody';
   readonly params?: Schema;
   readonly query?: Schema;
-  /** JSON. `limit` is how large it may be: one entry or a change, a command with its stdin, or many entries. */
+  /** A JSON body. `limit` is its maximum size: one entry or a change, a command with its stdin, or many entries. */
   readonly body?: Described & { readonly limit?: BodyLimit };
   readonly form?: Described;
-  /** Bytes that the handler reads as they come. */
+  /** A body of bytes that the handler reads as they arrive. */
   readonly takes?: { readonly description: string; readonly type?: 'application/x-tar' | '*/*' };
   readonly answer?: Described & {
     readonly status?: AnswerStatus;
-    /** The only field of the answer: handlers give its value, and callers get it. */
+    /** The only field of the answer: handlers return its value, and callers get the value. */
     readonly field?: string;
     /** Other statuses with the same answer. */
     readonly or?: Readonly<Partial<Record<AnswerStatus, string>>>;
@@ -44,14 +43,14 @@ export interface Operation {
   readonly text?: string;
   /** Description of the success without a body (204). */
   readonly done?: string;
-  /** Events. With an `answer` beside it the caller chooses by its `Accept` header. */
+  /** A stream of events. If there is also an `answer`, the caller chooses with its `Accept` header. */
   readonly stream?: Described & {
-    /** Events have numbers, and a caller that was cut off goes on behind the last one it has. */
+    /** Events have numbers, and an interrupted caller continues after the last one it received. */
     readonly resumes?: true;
-    /** A client opens a lost stream again; it is over behind one of these events, or never. */
+    /** A client reopens a lost stream until one of these events arrives. */
     readonly again?: readonly string[];
   };
-  /** Bytes. `ranges`: a part of them can be asked for. */
+  /** An answer of bytes. `ranges`: callers may request a part. */
   readonly gives?: {
     readonly description: string;
     readonly type?: 'application/x-tar';
@@ -59,9 +58,9 @@ export interface Operation {
   };
   /** A WebSocket: the first message of the client, its later messages, and the messages of the server. */
   readonly socket?: { readonly first?: Schema; readonly fromClient?: Schema; readonly fromServer: Schema };
-  /** It starts a sandbox or looks into one, so that the sandbox, its runtime and its files may refuse. */
+  /** It starts or reads a sandbox, so it can return the errors of the sandbox, its runtime and its files. */
   readonly reaches?: 'sandbox';
-  /** Further refusals, by status. */
+  /** Further errors, by status. */
   readonly refuses?: Readonly<Record<number, string>>;
 }
 
@@ -71,7 +70,7 @@ export type BodyLimit = 'entry' | 'command' | 'many';
 
 export type Family = Readonly<Record<string, Operation>>;
 
-/** Keeps the exact types of what is declared. */
+/** Keeps the exact types of the declaration. */
 export function family<const F extends Family>(operations: F): F {
   return operations;
 }
@@ -80,7 +79,7 @@ export const notFound = {
   404: 'The caller has nothing with this name or id.',
 };
 
-/** Refusals that every operation with a key can answer. */
+/** Errors that every operation with a key can return. */
 export const usualRefusals = {
   400: 'The request is not valid.',
   401: 'The API key is missing, unknown or revoked.',

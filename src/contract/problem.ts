@@ -1,6 +1,6 @@
 /**
- * The files of this folder declare everything on the wire once: they check requests, make the OpenAPI file and
- * type the client. They are plain zod and import nothing of the server, so that a browser can load them.
+ * The files of this folder declare everything on the wire once: they check requests, make the OpenAPI file and type
+ * the client. They use plain zod and import nothing from the server, so that a browser can load them.
  */
 import { z } from 'zod';
 
@@ -13,7 +13,7 @@ export const problemSchema = z
   })
   .meta({ id: 'Problem' });
 
-/** The last event of a stream that failed: after the first byte no status is left to say it with. */
+/** The last event of a stream that failed: after the first byte it is too late for an error status. */
 export const problemEvent = problemSchema.extend({ type: z.literal('problem') });
 export const endEvent = z.object({ type: z.literal('end'), done: z.int() });
 export const progressEvent = z.object({ type: z.literal('progress'), done: z.int(), total: z.int() });

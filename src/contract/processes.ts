@@ -1,4 +1,4 @@
-/** Commands in a sandbox, as they go over the wire. */
+/** Commands in a sandbox, in wire format. */
 
 import { z } from 'zod';
 import { rlimitNames, signalNames } from '../seams/process.ts';

@@ -1,9 +1,9 @@
-/** The one place where names are translated between code and wire. No zod here: the client needs nothing else. */
+/** The one place that renames fields between code and wire. Without zod, because the client loads this file. */
 import { camelName, snakeName } from './names.ts';
 
 /**
- * Where names belong to somebody else. `true`: everything from here on. Otherwise what is below the named fields, by
- * their names on the wire; `*` stands for any name, which is then not ours either.
+ * Names that are not Geode's and stay unchanged. `true`: everything from here on. Otherwise the content of the listed
+ * fields, by their wire names; `*` matches any name and leaves it unchanged.
  */
 export type Free = true | { readonly [name: string]: Free };
 
@@ -28,6 +28,6 @@ function renamed(value: unknown, free: Free | undefined, way: 'in' | 'out'): unk
     const other = way === 'out' ? snakeName(name) : camelName(name);
     return [[other, renamed(content, free?.[way === 'out' ? other : name], way)]];
   });
-  // A name may be `__proto__`, which is no field for an assignment.
+  // Not by assignment, because a name may be `__proto__`.
   return Object.fromEntries(fields);
 }

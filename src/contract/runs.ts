@@ -1,4 +1,4 @@
-/** Code executed once, as it goes over the wire. */
+/** Code that runs once, in wire format. */
 
 import { z } from 'zod';
 import { bytesSchema, bytesShape } from './bytes.ts';

@@ -1,4 +1,4 @@
-/** Sandboxes that stay, as they go over the wire. */
+/** Persistent sandboxes, in wire format. */
 
 import { z } from 'zod';
 import { runtimeNames } from '../seams/runtime.ts';
@@ -9,8 +9,8 @@ import { family } from './operation.ts';
 import { endEvent, problemEvent } from './problem.ts';
 
 /**
- * A chat in a path. Any name can be written there percent-encoded, apart from `.`, `..` and those that begin with `~`:
- * these are written as `~` and their UTF-8 bytes in base64url.
+ * A chat name in a path. Any name can be percent-encoded, except `.`, `..` and names that start with `~`: these are
+ * written as `~` and their UTF-8 bytes in base64url.
  */
 export const chatSchema = z
   .string()

@@ -1,4 +1,4 @@
-/** The state of the server and its store, on the wire. */
+/** The state of the server and its store, in wire format. */
 
 import { z } from 'zod';
 import { checksSchema, runtimesSchema, settingsSchema } from './host.ts';

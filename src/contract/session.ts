@@ -1,4 +1,4 @@
-/** Logging in to the dashboard, as it goes over the wire. */
+/** Dashboard login, in wire format. */
 
 import { z } from 'zod';
 import { userPattern } from '../base/identity.ts';

@@ -1,4 +1,4 @@
-/** Workspaces as they were, as they go over the wire. */
+/** Snapshots of workspaces, in wire format. */
 
 import { z } from 'zod';
 import { family } from './operation.ts';

@@ -1,6 +1,6 @@
 /**
  * The messages of a WebSocket. Text messages are JSON with a `type`. Binary messages are bytes: from the client they
- * are stdin; from the server their first byte says which stream the rest belongs to.
+ * are stdin; from the server their first byte names the stream of the rest.
  */
 
 import { z } from 'zod';
@@ -44,7 +44,7 @@ const execMessageSchema = spawnSchema
   })
   .meta({ id: 'ExecMessage' });
 
-/** The first message on the socket that runs a command in a fresh sandbox, which ends with it. */
+/** The first message on the socket that runs a command in a fresh sandbox, which ends with the command. */
 const freshExecMessageSchema = spawnSchema
   .omit({ undoable: true })
   .extend({

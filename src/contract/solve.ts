@@ -1,4 +1,4 @@
-/** Solves and crystals, as they go over the wire. */
+/** Solves and crystals, in wire format. */
 
 import { z } from 'zod';
 import { solveOutcomes } from '../seams/solve.ts';

@@ -1,4 +1,4 @@
-/** Tools of the host for programs in sandboxes, as they go over the wire. */
+/** The host's tools for programs in sandboxes, in wire format. */
 
 import { z } from 'zod';
 import { decimal } from './decimal.ts';

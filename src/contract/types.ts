@@ -1,4 +1,4 @@
-/** The types that follow from a declaration. */
+/** The types derived from a declaration. */
 import type { Given, Own } from './names.ts';
 import type { Schema } from './operation.ts';
 
@@ -56,7 +56,7 @@ export type ReadEventOf<O> = O extends { readonly stream: { readonly schema: inf
   ? Exclude<Own<Output<S>>, Failed>
   : never;
 
-/** The body that a caller of the client gives. */
+/** The body that a caller of the client passes. */
 export type GivenBodyOf<O> = O extends { readonly body: { readonly schema: infer S } }
   ? Given<Input<S>>
   : never;

@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
 import type { Geode } from './geode.ts';
 
-/** The place of agents that run inside sandboxes. It is looked at once; after a failure the next caller looks again. */
+/** Where agents inside sandboxes run. Checked once; after a failure the next caller checks again. */
 export function agentPlace(
   { container_agent: agent }: Config,
   app: Geode,
@@ -38,7 +38,7 @@ export function agentPlace(
   };
 }
 
-/** Has sandboxes ready for chats that are new, from now on. Nobody waits for it. */
+/** Keeps sandboxes ready for new chats from now on, in the background. */
 export function keepAgentsReady(
   opened: AsyncDisposableStack,
   { container_agent: { enabled, ready } }: Config,

@@ -37,7 +37,7 @@ interface AgentParts {
   readonly schedules: (user: string) => UserSchedules | undefined;
 }
 
-/** The agents of the config. Nothing is asked of a model until a message comes, or a turn is to be resumed. */
+/** The agents of the config. No model is called until a message arrives or a turn has to be resumed. */
 export function openConfiguredAgents(config: Config, parts: AgentParts): Agents {
   const { agents, claude, codex, acp, providers } = config;
   const { ledger, sandboxes, approvals, events, log, tools } = parts;
@@ -68,7 +68,7 @@ export function openConfiguredAgents(config: Config, parts: AgentParts): Agents 
   });
 }
 
-/** The loop of Geode's own agent: in this host, or in the sandbox of each chat. */
+/** The loop of Geode's own agent: on this host, or in the sandbox of each chat. */
 function ownDriver(
   { agents, providers, container_agent: sandboxed }: Config,
   { ledger, models, memory, app, place, schedules, tools }: AgentParts,

@@ -1,4 +1,4 @@
-/** Geode's own images, as the config and this machine say how to reach what they are made of. */
+/** Geode's own images, built with the base image, mirrors and proxy of the config and this machine. */
 
 import type { Config } from '../config/schema.ts';
 import { type BuiltImagesOptions, openBuiltImages } from '../images/open-images.ts';
@@ -31,7 +31,7 @@ export function openConfiguredImages({ images }: Config, { app, machine, ...part
   });
 }
 
-/** Written either way; builders know both. */
+/** Both spellings exist, and builders know both. */
 function proxiesOf({ variable }: Machine): Readonly<Record<string, string>> {
   const found = proxyNames.flatMap((name) => {
     const value = variable(name) ?? variable(name.toUpperCase());

@@ -6,7 +6,7 @@ import type { Config } from '../config/schema.ts';
 import type { Channel } from '../seams/channel.ts';
 import { storedSecret } from './stored-secret.ts';
 
-/** The platforms of the config. The code of each is loaded only where it is configured. */
+/** The platforms of the config. The code of each is loaded only if it is configured. */
 export async function openChannels(config: Config, log: Log): Promise<readonly Channel[]> {
   const { telegram, discord, slack, whatsapp } = config.channels;
   const file = join(config.sandbox.state_dir, 'ledger.db');

@@ -8,7 +8,7 @@ import { openChannels } from './channels.ts';
 
 interface ChatHostParts
   extends Pick<OpenChatsOptions, 'agents' | 'approvals' | 'sandboxes' | 'events' | 'log'> {
-  /** `all`: also the platforms of the config; `web`: only what the API serves. */
+  /** `all`: also the platforms of the config; `web`: only the chats of the API. */
   readonly channels: 'all' | 'web';
   readonly models: Models;
 }
@@ -36,7 +36,7 @@ export async function openConfiguredChats(
     timeZone: chat.time_zone,
     dailyBudget: { usd: providers.daily_budget, tokens: providers.daily_tokens },
     duringTurn: chat.during_turn,
-    // Other agents have names of their own for models.
+    // Other agents have their own names for models.
     ...(config.agents.driver === 'builtin' && {
       refusedModel: (name) => refusedModel(models, name) ?? withoutPrice(config, name),
     }),

@@ -1,4 +1,4 @@
-/** Tries the credentials of a channel with real calls before its settings are kept. */
+/** Tries the credentials of a channel with real calls before its settings are saved. */
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../base/errors.ts';
@@ -9,7 +9,7 @@ import { graph } from '../chat/channels/whatsapp/graph.ts';
 import type { Config } from '../config/schema.ts';
 
 type Channels = Config['channels'];
-/** The secrets by the setting that names them: `{ secret: '110201543:AAH…' }`. */
+/** The secrets by setting name: `{ secret: '110201543:AAH…' }`. */
 type Values = Readonly<Record<string, string>>;
 
 const timeoutMs = 15_000;
@@ -17,7 +17,7 @@ const at = z.object({ api_url: z.string() });
 const named = z.object({ username: z.string() });
 const number = at.extend({ phone_number_id: z.string() });
 
-/** Each gives who we are there. */
+/** Each returns the bot's name there. */
 const checks: {
   readonly [Name in keyof Channels]-?: (settings: unknown, values: Values) => Promise<string>;
 } = {
@@ -47,7 +47,7 @@ const checks: {
   },
   async whatsapp(settings, { secret = '', app_secret: app = '' }) {
     const { api_url: url, phone_number_id: id } = number.parse(settings);
-    // Meta checks the secret of the app by this proof, which we otherwise could only try when it calls.
+    // Meta checks the app's secret through this proof; otherwise a wrong secret would show only at Meta's first call.
     const proof = createHmac('sha256', app).update(secret).digest('hex');
     const path = `/${id}?fields=display_phone_number,verified_name&appsecret_proof=${proof}`;
     const found = phoneSchema.parse(await graph(url, secret).call('GET', path, { timeoutMs }));
@@ -55,20 +55,20 @@ const checks: {
   },
 };
 
-/** The flags of an application that is in many servers, and of one in few. */
+/** The flags of an application in many servers, and in few. */
 const readsAll = (1 << 18) | (1 << 19);
 const discordSchema = at.extend({ groups: z.string() });
 const applicationSchema = z.object({ flags: z.number().optional() });
 const whoSchema = z.object({ user: z.string(), team: z.string() });
 const phoneSchema = z.object({ display_phone_number: z.string(), verified_name: z.string() });
 
-/** Slack only says that a token is wrong, not that it is the other one. */
+/** Slack only reports an invalid token, not that it is the other kind of token. */
 function tokenOf(what: string, token: string, prefix: string): string {
   if (token.startsWith(prefix)) return token;
   throw new Error(`${what} begins with ${prefix}, and this one does not`);
 }
 
-/** `channel_failed` when the platform says no. */
+/** Throws `channel_failed` if the platform refuses. */
 export async function checkChannel(name: string, settings: unknown, values: Values): Promise<string> {
   const check = Object.entries(checks).find(([known]) => known === name)?.[1];
   if (check === undefined) throw new GeodeError('internal', `There is no channel ${name}.`);
@@ -84,7 +84,7 @@ export async function checkChannel(name: string, settings: unknown, values: Valu
 
 function reasonIn(error: unknown): string {
   if (error instanceof z.ZodError) return 'it answered with what makes no sense';
-  // Node says only that a fetch failed, and keeps the reason inside.
+  // Node only reports that a fetch failed; the reason is in `cause`.
   const inner = error instanceof TypeError && error.cause !== undefined ? error.cause : error;
   return inner === error ? reasonOf(error) : `it cannot be reached (${reasonOf(inner)})`;
 }

@@ -1,4 +1,4 @@
-/** Tries a provider with one real call before its settings are kept. */
+/** Tries a provider with one real call before its settings are saved. */
 import type { Cancel } from '../base/cancel.ts';
 import { localUser } from '../base/identity.ts';
 import { openModels } from '../models/open-models.ts';
@@ -21,7 +21,7 @@ export async function checkProvider(trial: ProviderTrial, cancel: Cancel = {}): 
   const models = openModels({
     services: { [service]: { kind, baseUrl, apiKey: key } },
     prices: {},
-    // One call of a few tokens is in no books.
+    // One call of a few tokens is not counted.
     accounting: { checkBudget() {}, record() {} },
     timeoutMs,
     retries: 0,

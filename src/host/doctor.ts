@@ -9,7 +9,7 @@ import type { Geode } from './geode.ts';
 
 const leastFreeBytes = 1024 ** 3;
 
-/** Never throws: what fails is a check that failed. */
+/** Never throws: a failure is a failed check. */
 export async function checkMachine(
   { sandbox }: Config,
   app: Geode,
@@ -50,7 +50,7 @@ async function folderCheck(name: string, folder: string, leastFree: number): Pro
   }
 }
 
-/** Available is what the probe says; a command that ran is what counts. */
+/** The probe may say "available", but only a command that ran proves it. */
 async function runtimeCheck(
   app: Geode,
   { runtime: { name }, found }: ProbedRuntime,
@@ -65,14 +65,14 @@ async function runtimeCheck(
     return { name, state: 'ok', found: `${found.version}; a command ran, grade ${opened.grade}` };
   } catch (error) {
     const fix = (isGeodeError(error) ? error.hint : undefined) ?? 'See the message.';
-    // The runtime works; it lacks only the image that an unnamed sandbox gets.
+    // The runtime works; only the default image is missing.
     if (isGeodeError(error, 'image_missing'))
       return { name, state: 'warning', found: `${found.version}; not tried. ${error.message}`, fix };
     return { name, state: 'problem', found: reasonOf(error), fix };
   }
 }
 
-/** Limits that the kernel does not hold. A control group of this user's own would change that. */
+/** Limits that the kernel does not enforce. A control group delegated to this user would change that. */
 function limitsCheck({ runtime: { name }, found }: ProbedRuntime): readonly MachineCheck[] {
   if (!found.available || found.capabilities.softLimits.length === 0) return [];
   const { limits, softLimits } = found.capabilities;

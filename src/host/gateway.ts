@@ -24,9 +24,9 @@ export interface GatewayOptions {
 
 export interface Gateway extends AsyncDisposable {
   readonly url: string;
-  /** A key with all scopes at the first start, so that there is a way in; null when there are keys, or no auth. */
+  /** A key with all scopes at the first start, so that there is a way in; null if there are keys or auth is off. */
   readonly secret: string | null;
-  /** Opens the dashboard once; the plain address where no login is needed. Null where there is no dashboard. */
+  /** A one-time link to the dashboard; the plain address where no login is needed. Null without a dashboard. */
   readonly link: string | null;
 }
 
@@ -69,7 +69,7 @@ export async function startGateway(
   };
 }
 
-/** Beside the folder of this code, both in a clone and in a package. */
+/** Next to the folder of this code, both in a clone and in a package. */
 const builtDashboard = fileURLToPath(new URL('../../dashboard/dist', import.meta.url));
 
 /** Replaces an address that means "all addresses" with one that a browser can open. */
@@ -82,7 +82,7 @@ function linkOf({ logins }: ApiParts, auth: 'keys' | 'off'): string | null {
   return auth === 'off' ? `${logins.servedAt}/` : logins.link(localUser).url;
 }
 
-/** For a process that leaves the sandboxes to another. */
+/** For a process that is not the host of the sandboxes. */
 export function openWithoutSandboxes(
   config: Config,
   version: string,
@@ -106,7 +106,7 @@ export function openWithoutSandboxes(
   };
 }
 
-/** Fetches a model that is missing at once, not when somebody waits for it. */
+/** Downloads a missing model at once, not when somebody waits for it. */
 async function reportModel(memory: HostMemory, log: ApiParts['log']): Promise<void> {
   try {
     await memory.prepare();

@@ -51,34 +51,34 @@ import type { Runtime, RuntimeName } from '../seams/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
 import type { ShellPolicy } from '../seams/shell-policy.ts';
 
-/** Everything that Geode does, put together from a config. Nothing starts until it is asked for. */
+/** All of Geode, built from a config. Nothing starts until it is used. */
 export type { ProbedRuntime };
 
 export interface Geode {
   readonly runtimes: readonly Runtime[];
   readonly shellPolicy: ShellPolicy;
-  /** The host's side of every hatch: policies, audit. */
+  /** The host's side of every hatch: policies and audit. */
   readonly egress: EgressHost;
-  /** Every runtime with what it promises here, or why it cannot. */
+  /** Every runtime with its guarantees here, or the reason why it does not work. */
   probe(): Promise<readonly ProbedRuntime[]>;
   /** The configured runtime, or the one named. */
   runtime(name?: RuntimeName): Promise<Runtime>;
-  /** Runs of code. `pool: 'off'` for a single one: nothing is kept ready for a next. */
+  /** Runs of code. `pool: 'off'` for a single run: nothing is kept ready for the next one. */
   runs(options?: { readonly pool?: 'on' | 'off' }): Runs;
-  /** Becomes the host of the sandboxes that stay, and adopts those that run. One process at a time can be it. */
+  /** Becomes the host of the persistent sandboxes and adopts the running ones. Only one process at a time can. */
   sandboxes(options?: HostingOptions): Promise<Sandboxes>;
   /** The existing sandboxes, even while another process is their host. */
   listOffline(options?: Cancel): Promise<readonly SandboxStatus[]>;
   /** The journals of a sandbox, even while another process is the host; secrets are removed unless `show` is raw. */
   journals(sandboxId: string, show?: 'redacted' | 'raw', user?: string): JournalReading;
-  /** The images that Geode pulls and keeps itself. */
+  /** The images that Geode pulls and stores itself. */
   readonly imageStore: ImageStore;
-  /** Finds an image on the configured runtime, or the one named, and fetches one that is missing. */
+  /** Finds an image on the configured or given runtime, and pulls a missing one. */
   image(
     name: string,
     options: { readonly runtime?: RuntimeName } & Cancel,
   ): AsyncGenerator<PullEvent, ImageFacts>;
-  /** The image that an interpreter of a language runs in; undefined where the machine's own is used. */
+  /** The image for an interpreter of a language; undefined if the machine's own is used. */
   imageFor(
     language: ContextLanguage,
     options?: { readonly runtime?: RuntimeName } & Cancel,
@@ -87,20 +87,23 @@ export interface Geode {
   doctor(cancel?: Cancel): Promise<readonly MachineCheck[]>;
   /** The text of a file, for memory; throws `unreadable_file` for one without text. */
   readonly extractText: typeof extractText;
-  /** A sandbox with the config's limits, where the spec says nothing else. */
+  /** A sandbox with the config's limits, unless the spec sets others. */
   open(
     spec?: SandboxSpec,
     options?: {
       readonly runtime?: RuntimeName;
       readonly signal?: AbortSignal;
-      /** Pulls a missing image and tells how far it is; without it, one that is missing is refused. */
+      /** Pulls a missing image and reports progress; without it, a missing image is an error. */
       readonly onPull?: (event: PullEvent) => void;
     },
   ): Promise<Sandbox>;
 }
 
 interface HostingOptions extends HostLockOptions, Pick<HostedOptions, 'events' | 'log' | 'tools'> {
-  /** Background work: `nothing` for a single command, `idle` to stop idle sandboxes, `all` (default) to keep ready sandboxes too. */
+  /**
+   * Background work: `nothing` for a single command, `idle` to stop idle sandboxes, `all` (default) to keep ready
+   * sandboxes too.
+   */
   readonly tends?: 'nothing' | 'idle' | 'all';
   readonly onPull?: (event: PullEvent) => void;
   /** The ledger of a host that already has the lock. Without it, the lock is taken and the ledger opened. */
@@ -189,7 +192,7 @@ export function createGeode(
   const shellPolicy: ShellPolicy = { mode: config.security.shell, programs: config.security.shell_programs };
   const runtime = (name: RuntimeName | 'auto' = config.runtime.name) =>
     chooseRuntime(runtimes, { name, allowFallbackToNative: config.runtime.allow_fallback_to_native, warn });
-  /** The image by its content, fetched if need be; undefined where the runtime has none to fetch. */
+  /** The image by its digest, pulled if needed; undefined for a runtime without images to pull. */
   const imageOn = async (
     chosen: Runtime,
     name: string | undefined,
@@ -293,7 +296,7 @@ function uidsOf({ sandbox: { first_uid: first, uids: count } }: Config): UidRang
   return first === null ? undefined : { first, count };
 }
 
-/** The registries that the config allows, and those of images in the config. */
+/** The registries that the config allows, and those of the images in the config. */
 function registriesOf({ images, docker, runs, e2b, container_agent: agent }: Config): readonly string[] {
   const named = [docker.image, agent.image, ...Object.values(runs.images), ...Object.values(e2b.templates)];
   return [
@@ -311,7 +314,7 @@ function keysOf({ memory, qdrant, providers }: Config): readonly string[] {
 /** Files mounted read-only for agents inside sandboxes: their program, and this host's Node. */
 const agentFiles = [fileURLToPath(new URL('../../bundle', import.meta.url)), process.execPath];
 
-/** Agents inside sandboxes reach the models of the config with its keys, which stay outside. */
+/** Agents inside sandboxes use the models of the config with its keys, which stay outside. */
 function modelCredentials({ providers }: Config): readonly OperatorCredential[] {
   return Object.values(providers.services).flatMap(({ kind, base_url: baseUrl, api_key: secret }) => {
     const upstream = upstreamOf({ kind, baseUrl });
@@ -319,7 +322,7 @@ function modelCredentials({ providers }: Config): readonly OperatorCredential[] 
   });
 }
 
-/** Read at the start, so that a file that is not there is noticed then. */
+/** Read at the start, so that a missing file is reported then. */
 function upstreamCaOf({ egress: { upstream_ca: file } }: Config): string | undefined {
   if (file === undefined) return undefined;
   try {
@@ -332,19 +335,19 @@ function upstreamCaOf({ egress: { upstream_ca: file } }: Config): string | undef
   }
 }
 
-/** Undefined where the config names nothing: then nothing leads out. */
+/** Undefined if the config sets none: then nothing is allowed. */
 function initialEgress({ egress: { allow, deny, ask } }: Config): EgressSpec | undefined {
   if (allow.length === 0 && !ask) return undefined;
   const policy = policyOf({ allow, deny });
   return { policy: ask && policy.mode !== 'allow-all' ? { ...policy, mode: 'ask' } : policy, bindings: [] };
 }
 
-/** Undefined where nothing is said of it: then `tcp://` is not encrypted. */
+/** Undefined without TLS settings: then `tcp://` is not encrypted. */
 function tlsOf({ docker: { tls_ca: ca, tls_cert: cert, tls_key: key } }: Config) {
   return ca === undefined && cert === undefined && key === undefined ? undefined : { ca, cert, key };
 }
 
-/** New chats come in bursts; a kind that is in demand may have more than its floor. */
+/** New chats come in bursts, so a kind in demand may have more than its minimum. */
 function readyFor({ sandbox: { ready }, container_agent: agent }: Config): {
   floor: number;
   ceiling: number;
@@ -359,7 +362,7 @@ function milliseconds(seconds: number | null): number | null {
 
 export interface OpenedMemory extends AsyncDisposable {
   readonly store: MemoryStore;
-  /** Resolves when the embedder can answer; throws `model_unavailable` when its model cannot be had. */
+  /** Resolves when the embedder can answer. Throws `model_unavailable` if its model cannot be downloaded. */
   prepare(): Promise<void>;
 }
 
@@ -367,7 +370,7 @@ export interface OpenMemoryOptions
   extends Pick<LocalEmbedderOptions, 'onProgress'>,
     Pick<MemoryOptions, 'indexing' | 'secrets'> {}
 
-/** Waits for no model: one that is missing is fetched in the background. The caller disposes of what it opened. */
+/** Waits for no model: a missing one is downloaded in the background. The caller disposes of the result. */
 export async function openConfiguredMemory(
   config: Config,
   { onProgress, indexing = 'background', secrets = () => keysOf(config) }: OpenMemoryOptions = {},

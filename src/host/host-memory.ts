@@ -3,17 +3,17 @@ import type { EventSink } from '../seams/events.ts';
 import type { Memory, MemoryHealth, MemoryStore, Stored } from '../seams/memory.ts';
 import type { OpenedMemory } from './geode.ts';
 
-/** From here on one event stands for a whole batch. */
+/** From this number on, one event represents a whole batch. */
 const mostEvents = 50;
 
 export interface HostMemory extends MemoryStore {
-  /** Resolves when the embedder can answer; throws `model_unavailable` when its model cannot be had. */
+  /** Resolves when the embedder can answer. Throws `model_unavailable` if its model cannot be downloaded. */
   prepare(): Promise<void>;
 }
 
 /**
- * Memory as a host has it: opened, with its model, when something first asks for it, once for all who ask; what is
- * stored is sent to the event stream.
+ * The host's memory: opened with its model at the first use and shared by all callers. Changes are sent to the event
+ * stream.
  */
 export function hostMemory(
   name: MemoryStore['name'],
@@ -23,7 +23,7 @@ export function hostMemory(
   let opening: Promise<OpenedMemory> | undefined;
   const opened = () => {
     opening ??= open().catch((error) => {
-      // The next to ask tries again.
+      // The next caller tries again.
       opening = undefined;
       throw error;
     });

@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path';
 import { checkSocketPath } from '../link/dial.ts';
 import { ownFolder, type RoomPlaces, stateMark } from '../runtimes/rooms.ts';
 
-/** Beside those of the rooms, and by the name of the state folder: several may share a run folder. */
+/** Next to the rooms' sockets, named by the state folder, because several may share a run folder. */
 export function apiSocketIn(places: RoomPlaces): string {
   const path = join(places.runDir, '.host', `${stateMark(places)}.api`);
   checkSocketPath(path);
   return path;
 }
 
-/** For the holder of the lock, so one that is there already was left by a host that was killed. */
+/** For the holder of the lock, so an existing socket was left by a killed host. */
 export async function listenAt(path: string, server: Server): Promise<void> {
   const folder = dirname(path);
   await ownFolder(dirname(folder));

@@ -1,4 +1,4 @@
-/** Memory without a host: opened from its files, which several processes may do at once. */
+/** Memory without a host, from its files, which several processes may open at once. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,9 @@ export interface MemoryAloneOptions extends Pick<OpenMemoryOptions, 'onProgress'
   readonly signal: AbortSignal;
 }
 
-/** Opens what is there for reading, without a model. Where there is no memory yet, an empty one is read and none is made. */
+/**
+ * Opens existing memory for reading, without a model. Without a memory file, reads an empty one and creates nothing.
+ */
 export async function memoryToRead(config: Config): Promise<OpenedMemory> {
   if (existsSync(config.memory.file)) return openConfiguredMemory(config, { indexing: 'on demand' });
   const folder = await mkdtemp(join(tmpdir(), 'geode-empty-'));
@@ -35,7 +37,7 @@ export async function memoryToRead(config: Config): Promise<OpenedMemory> {
 }
 
 /**
- * Opens memory for storing and searching. Fetches the embedding model once; if it cannot be had, warns and works by
+ * Opens memory for storing and searching. Downloads the embedding model once; if that fails, warns and searches by
  * words.
  */
 export async function memoryToStore({
@@ -68,7 +70,7 @@ export async function memoryToSearch(options: MemoryAloneOptions): Promise<Opene
   return existsSync(options.config.memory.file) ? memoryToStore(options) : memoryToRead(options.config);
 }
 
-/** The results of a search as one part of a prompt, of about `tokens` tokens at most. */
+/** The results of a search as part of a prompt, of about `tokens` tokens at most. */
 export function promptBlock({ results }: Answer, tokens: number): string {
   const found = results.map(({ entry }) => entry);
   return recallBlock([], found, tokens).text;

@@ -5,7 +5,7 @@ import { openModels } from '../models/open-models.ts';
 import type { Models } from '../seams/model.ts';
 import { storedSecret } from './stored-secret.ts';
 
-/** The models of the config. Nothing is asked of a provider until a model is used. */
+/** The models of the config. No provider is called until a model is used. */
 export function openConfiguredModels(config: Config, ledger: Ledger): Models {
   const { providers } = config;
   const services = Object.entries(providers.services).map(([name, { kind, base_url, api_key, secret }]) => {

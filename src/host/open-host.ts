@@ -1,6 +1,6 @@
 /**
- * The one place where Geode is put together. A host opens every part once, in this order, and closes them in the
- * opposite one; everything else is a client of the API that it serves.
+ * The one place where Geode is assembled. A host opens every part once, in this order, and closes them in reverse.
+ * Everything else is a client of the API that it serves.
  */
 import { join } from 'node:path';
 import { agentChapter } from '../agents/agent-chapter.ts';
@@ -55,24 +55,24 @@ export interface OpenHostOptions extends HostLockOptions {
   readonly loaded: LoadedConfig;
   readonly machine: Machine;
   readonly version: string;
-  /** `idle`: stop what is idle; `all`: keep blank sandboxes ready too; `nothing`: for a single command. */
+  /** `idle`: stop idle sandboxes; `all`: also keep blank sandboxes ready; `nothing`: for a single command. */
   readonly tends: 'nothing' | 'idle' | 'all';
-  /** `all`: people write on the platforms of the config too. Default `web`: through the API alone. */
+  /** `all`: also open the platforms of the config. Default `web`: only through the API. */
   readonly channels?: 'all' | 'web';
-  /** Least level that is logged; the config's by default. */
+  /** Minimum log level; default: the config's. */
   readonly logLevel?: string;
   /** Receives warnings for the user. Defaults to the log. */
   readonly warn?: (message: string) => void;
 }
 
-/** Every part, open. Letting go of it ends nothing in the sandboxes. */
+/** Every part, open. Closing it ends nothing in the sandboxes. */
 export interface OpenHost extends AsyncDisposable {
   readonly app: Geode;
   readonly log: ApiParts['log'];
   readonly events: Events;
   readonly sandboxes: Sandboxes;
   readonly runs: Runs;
-  /** Asks a person, and remembers what was said. */
+  /** Asks a person, and stores the decisions. */
   readonly approvals: Approvals;
   readonly agents: Agents;
   readonly solves: OpenedSolves;
@@ -80,18 +80,18 @@ export interface OpenHost extends AsyncDisposable {
   readonly keys: KeyStore;
   /** Tools for programs in sandboxes. */
   readonly tools: ToolSessions;
-  /** All of it as the API serves it. */
+  /** Everything in the form that the API serves. */
   readonly parts: ApiParts;
 }
 
-/** `ledger_held`, with the other's pid, while another process is the host of the same folder. */
+/** Throws `ledger_held`, with the other's pid, while another process is the host of the same folder. */
 export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const { loaded, machine, version, tends, logLevel, warn, channels = 'web', ...lock } = options;
   const { config } = loaded;
   const { state_dir: stateDir } = config.sandbox;
   await using opened = new AsyncDisposableStack();
 
-  // Known as soon as there is a place where they are kept.
+  // Set once the secret store is open.
   let secretValues: () => readonly string[] = () => [];
   const log = createLog(logLevel ?? config.gateway.log_level, undefined, () => secretValues());
   opened.use(await lockHost(stateDir, lock));
@@ -152,7 +152,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const keys = opened.use(openKeys(config.gateway.keys_file));
   const logins = opened.use(new Logins(config.gateway.keys_file));
   const place = agentPlace(config, app);
-  // People are let in when their agents can work.
+  // Open the channels only after the agents' sandboxes are ready.
   if (config.container_agent.enabled && channels === 'all') await place({ signal: lock.signal });
   if (tends === 'all') keepAgentsReady(opened, config, { place, sandboxes, log });
   let chats: Chats | undefined;

@@ -5,7 +5,7 @@ import { type Scope, scopes } from '../identity/keys.ts';
 
 type Rates = Pick<ApiOptions, 'rate' | 'failureRate' | 'scopeRates'>;
 
-/** The limits of the config, which counts requests a second; a burst of ten seconds' worth may come at once. */
+/** The limits of the config, which counts requests per second; a burst of ten seconds' worth is allowed. */
 export function ratesOf({ rate, failure_rate, scope_rates }: Config['gateway']): Rates {
   return {
     rate: perSecond(rate),

@@ -1,6 +1,6 @@
 import type { Runs } from '../runs/index.ts';
 
-/** Removes what runs of hosts that died left, in the background and until this one closes. */
+/** Removes leftovers of runs of dead hosts, in the background until this host closes. */
 export function reapInBackground(opened: AsyncDisposableStack, runs: Runs): void {
   const stop = new AbortController();
   // Leftovers that cannot be removed now are left for the next host.

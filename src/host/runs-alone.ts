@@ -1,4 +1,4 @@
-/** Code that runs once without a host: the API in this process, with no more behind it than runs need. */
+/** Runs code once without a host: the API in this process, with only the parts that runs need. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { ApiParts } from '../api/environment.ts';
@@ -23,7 +23,7 @@ export interface Alone extends AsyncDisposable {
   readonly socket: string;
 }
 
-/** For code that runs once: any number of such commands may run at the same time. */
+/** For code that runs once: any number of these commands may run at the same time. */
 export async function runsAlone({ loaded, machine, version, warn }: AloneOptions): Promise<Alone> {
   const { config } = loaded;
   const { state_dir: stateDir, run_dir: runDir } = config.sandbox;

@@ -1,4 +1,4 @@
-/** The private door of a host: its socket, where the caller is the local user. */
+/** The host's private socket, where the caller is the local user. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiParts } from '../api/environment.ts';
@@ -6,29 +6,27 @@ import { createApiServer } from '../api/server.ts';
 import type { RoomPlaces } from '../runtimes/rooms.ts';
 import { apiSocketIn, listenAt } from './host-socket.ts';
 
-/** On the socket a limit would only hold up the person whose machine it is. */
+/** On the socket a limit would only slow down the owner of the machine. */
 const unlimited = { perMinute: 1e9, burst: 1e9 };
 
 export interface SocketServer extends AsyncDisposable {
   readonly path: string;
-  /** For how long nobody has been connected, and no server in a sandbox was shown. */
+  /** How long there has been no connection and no preview in use. */
   readonly idleMs: number;
-  /**
-   * Sends everybody away from now on, unharmed, and says true; false while it works for somebody.
-   */
+  /** Refuses every caller from now on and returns true; returns false while it is working for one. */
   leave(): boolean;
-  /** True once it sends callers away. */
+  /** True once it refuses callers. */
   readonly isLeaving: boolean;
 }
 
 export interface SocketOptions {
-  /** Where to listen; by default where the clients of these places look. */
+  /** Where to listen; default: where clients of these folders look. */
   readonly path?: string;
-  /** A caller may ask it to make room for another host. */
+  /** A caller may ask this host to end for another one. */
   readonly yields?: boolean;
 }
 
-/** For the holder of the lock of the state folder: a socket that is there already was left by a host that died. */
+/** For the holder of the lock of the state folder: an existing socket was left by a dead host. */
 export async function serveOnSocket(
   parts: ApiParts,
   places: RoomPlaces,

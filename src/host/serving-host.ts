@@ -14,21 +14,21 @@ const askEveryMs = 250;
 export interface ServingHostOptions extends OpenHostOptions {
   /** The command that started it. */
   readonly as: 'geode host' | 'geode gateway';
-  /** Which program it is: one that differs asks it to make room. */
+  /** Which version of the program it is: a different one asks this host to end. */
   readonly program: string;
   /** The host exits after this time without a caller; `null`: never. */
   readonly lingerMs: number | null;
 }
 
-/** A host that serves the API on its socket, where commands find it. Letting go of it ends nothing in the sandboxes. */
+/** A host that serves the API on its socket, where commands find it. Closing it ends nothing in the sandboxes. */
 export interface ServingHost extends AsyncDisposable {
   readonly socket: string;
   readonly host: OpenHost;
-  /** Until it has nothing to do, cannot be found any more, or the signal fires. */
+  /** Resolves when it is idle, cannot be found any more, or the signal fires. */
   over(signal: AbortSignal): Promise<void>;
 }
 
-/** `ledger_held`, with the other's pid, while another process is the host of the same folder. */
+/** Throws `ledger_held`, with the other's pid, while another process is the host of the same folder. */
 export async function openServingHost({
   as,
   program,
@@ -66,8 +66,8 @@ export async function openServingHost({
 }
 
 /**
- * Becomes the host in the place of one that a command started in the background: that one leaves as soon as it has no
- * request. Any other host is not asked: `ledger_held`.
+ * Becomes the host in place of one that a command started in the background, which ends as soon as it has no request.
+ * Any other host is not asked: throws `ledger_held`.
  */
 export async function openInPlaceOf(
   options: ServingHostOptions,

@@ -1,4 +1,4 @@
-/** The MCP servers of the config: where each runs, and what it may reach. */
+/** The MCP servers of the config: where each runs, and its network policy. */
 
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../base/errors.ts';
@@ -56,10 +56,10 @@ function openerOf(name: string, config: ServerConfig, parts: Parts): ServerSpec[
     );
 }
 
-/** Every call of a server over HTTP goes out through a binding; a plain url is one that takes a bearer token, or none. */
+/** Every call to an HTTP server goes through a binding. A server with only a url uses a bearer token or none. */
 function bindingFor(name: string, { url, secret, binding }: ServerConfig): Binding | undefined {
   if (binding !== undefined) {
-    // Tools are no models: there are no tokens to count.
+    // Tools are not models: there are no tokens to count.
     return { ...bindingIn(name, binding), metered: false };
   }
   if (url === undefined) return undefined;
@@ -83,7 +83,7 @@ function bindingIn(name: string, words: string): Binding {
   }
 }
 
-/** A sandbox that is worth nothing without this host: another host finds it by its id and removes it. */
+/** The sandbox is useless without this host: another host recognises it by its id and removes it. */
 async function sandboxFor({ image, folders, allow }: ServerConfig, { app }: Parts, { signal }: Cancel) {
   await using opened = new AsyncDisposableStack();
   const sandbox = opened.use(

@@ -1,4 +1,4 @@
-/** The tool sessions of a host: what their tools do goes through the API, as the user whose sandbox calls. */
+/** The tool sessions of a host. Their tools use the API as the user of the calling sandbox. */
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { createApi } from '../api/app.ts';
@@ -15,10 +15,10 @@ import type { Approvals } from '../seams/approval.ts';
 import type { Events } from '../seams/events.ts';
 import type { ToolReach, ToolSessions } from '../seams/tools.ts';
 
-/** Sessions have a rate of their own. */
+/** Sessions have their own rate limit. */
 const unlimited = { perMinute: 1e9, burst: 1e9 };
 const dayMs = 24 * 3_600_000;
-/** How many seconds' worth of calls may come at once. */
+/** Calls allowed at once, in seconds' worth of the rate. */
 const burstSeconds = 2;
 
 export interface HostToolsOptions {
@@ -34,7 +34,7 @@ export interface HostToolsOptions {
 
 export interface HostTools extends AsyncDisposable {
   readonly sessions: ToolSessions;
-  /** From now on tools work; calls that came before wait for this. */
+  /** From now on tools work; earlier calls wait for this. */
   begin(parts: ApiParts): void;
 }
 
@@ -73,7 +73,9 @@ export function hostTools(options: HostToolsOptions): HostTools {
   };
 }
 
-/** The API without a server: no socket leads to it, no caller is an operator, and no header says which sandbox calls. */
+/**
+ * The API without a server: no socket leads to it, no caller is an operator, and no header names the calling sandbox.
+ */
 function clientIn(parts: ApiParts, stopping: AbortSignal): (reach: ToolReach) => GeodeClient {
   const options = {
     ...defaultApiOptions,

@@ -1,8 +1,8 @@
 /**
- * API keys: each belongs to one user and carries scopes. Only a hash is kept, so a key is shown once.
+ * API keys. Each belongs to one user and has scopes. Only a hash is stored, so a key is shown once.
  *
- * The file is SQLite, so that `geode keys` and a running server share it: a revoked key is refused from the
- * next request on.
+ * The file is SQLite, so `geode keys` and a running server share it: a revoked key is refused from the next request
+ * on.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
@@ -31,13 +31,13 @@ export interface NewKey {
 }
 
 export interface KeyStore extends Disposable {
-  /** The secret is not kept and cannot be shown again. */
+  /** The secret is not stored and cannot be shown again. */
   create(key: NewKey): { readonly key: ApiKey; readonly secret: string };
-  /** The key of a secret that is known and not revoked. Takes the same time for every wrong one. */
+  /** The key with this secret, if it is known and not revoked. Takes the same time for every wrong secret. */
   verify(secret: string): ApiKey | null;
   /** Oldest first, revoked ones included. */
   list(): readonly ApiKey[];
-  /** Idempotent for a key that exists; `key_not_found` for one that does not. */
+  /** Idempotent for an existing key. Throws `key_not_found` for an unknown one. */
   revoke(id: string): void;
 }
 
@@ -84,7 +84,7 @@ export function openKeys(path: string): KeyStore {
 const keyPattern = /geode_([0-9a-f]{12})_[\w-]{43}/;
 const e2bPattern = /e2b_([0-9a-f]{12})([0-9a-f]{64})/;
 
-/** Finds keys in text, in both forms, so that none is written to a log or read from a URL. */
+/** Finds keys in text, in both formats, so that none is logged or read from a URL. */
 export const keysInText = new RegExp(`${keyPattern.source}|${e2bPattern.source}`);
 
 function usualForm(secret: string): string {
@@ -106,7 +106,7 @@ export function openPrivate(path: string, chapter: Chapter): Connection {
   return connection;
 }
 
-// A key holds 256 random bits, so a plain hash is as hard to reverse as a slow one, and quick on each request.
+// A key has 256 random bits, so a plain hash is as hard to reverse as a slow one, and fast for each request.
 function hashOf(secret: string): Uint8Array {
   return createHash('sha256').update(secret).digest();
 }

@@ -1,6 +1,6 @@
 /**
- * Ways into the dashboard: a code opens one session, once and soon; a session is a cookie of one browser. Only hashes
- * are kept, in the file of the API keys, so that both outlive a host that is killed.
+ * Dashboard logins. A code opens one session, once and within a short time; a session is the cookie of one browser.
+ * Only hashes are stored, in the file of the API keys, so both survive a killed host.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { GeodeError } from '../base/errors.ts';
@@ -11,7 +11,7 @@ import { openPrivate } from './keys.ts';
 
 const codeMs = 15 * 60_000;
 const sessionMs = 30 * 24 * 3_600_000;
-/** The oldest of a user give way. */
+/** Above the limit, the oldest of a user are dropped. */
 const mostSessions = 50;
 
 export interface Session {
@@ -36,7 +36,7 @@ const loginChapter: Chapter = {
 };
 
 export class Logins implements Disposable {
-  /** Where the dashboard is served; undefined while no port is open. */
+  /** The dashboard's address; undefined while no port is open. */
   servedAt: string | undefined;
   readonly #connection: Connection;
 
@@ -45,8 +45,8 @@ export class Logins implements Disposable {
   }
 
   /**
-   * A link that opens one session of the user. The code is behind the `#`, which no browser sends, so it is in no log.
-   * `no_gateway` while the dashboard is not served.
+   * A link that opens one session of the user. The code is in the fragment after `#`, which browsers do not send, so
+   * it is not logged. Throws `no_gateway` while the dashboard is not served.
    */
   link(user: string): LoginLink {
     checkUser(user);
@@ -60,10 +60,10 @@ export class Logins implements Disposable {
     return { url: `${this.servedAt}/#/login/${code}`, expiresAt: new Date(expiresAt) };
   }
 
-  /** Null for a code that is unknown, used or too old. The secret is not kept. */
+  /** Null for a code that is unknown, used or expired. The secret is not stored. */
   open(code: string): { readonly session: Session; readonly secret: string } | null {
     const { sql } = this.#connection;
-    // One statement takes the code, so that two callers at once cannot both have it.
+    // One statement takes the code, so two concurrent callers cannot both get it.
     const row = sql.get`DELETE FROM login_codes WHERE hash = ${hashOf(code)} RETURNING user, expires_at`;
     if (row === undefined || Number(row.expires_at) < Date.now()) return null;
     const id = randomBytes(6).toString('hex');
@@ -78,7 +78,7 @@ export class Logins implements Disposable {
     return { session: { id, user, expiresAt: new Date(expiresAt) }, secret };
   }
 
-  /** The session of a secret that is known and not too old. */
+  /** The session with this secret, if it is known and not expired. */
   verify(secret: string): Session | null {
     const [id = ''] = secret.split('.');
     const row = this.#connection.sql.get`SELECT * FROM sessions WHERE id = ${id}`;
@@ -98,7 +98,7 @@ export class Logins implements Disposable {
   }
 }
 
-// Both hold 256 random bits, so a plain hash is as hard to reverse as a slow one.
+// Both have 256 random bits, so a plain hash is as hard to reverse as a slow one.
 function hashOf(secret: string): Uint8Array {
   return createHash('sha256').update(secret).digest();
 }

@@ -1,4 +1,4 @@
-/** Geode's own images, as `seams/images.ts` promises them: built by the engine, remembered in the ledger. */
+/** Geode's own images, as in `seams/images.ts`: built by the engine, recorded in the ledger. */
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
@@ -26,17 +26,17 @@ export interface BuiltImagesOptions {
   readonly ledger: Ledger;
   readonly events: EventSink;
   readonly log: Log;
-  /** Of Geode; the tag of what it builds. */
+  /** Geode's version: the tag of the images. */
   readonly version: string;
-  /** The runtime that builds; `runtime_unavailable` with the reason when no engine answers. */
+  /** The runtime that builds. Throws `runtime_unavailable` with the reason if no engine answers. */
   readonly runtime: () => Promise<Runtime>;
-  /** Has an image here, fetched if it is missing. */
+  /** Pulls an image if it is missing. */
   readonly pull: (name: string, options: Cancel) => AsyncGenerator<PullEvent, ImageFacts>;
   readonly from: string;
   readonly mirrors: Mirrors;
   readonly network: BuildContext['network'];
   readonly timeoutMs: number;
-  /** With a folder for each image; Geode's own by default. */
+  /** A folder for each image; default: Geode's own recipes. */
   readonly recipes?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The recipes of Geode's images: a folder each, with a Dockerfile and what it copies. */
+/** The recipes of Geode's images: one folder each, with a Dockerfile and its files. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,18 +11,18 @@ const ownFolder = fileURLToPath(new URL('../../images', import.meta.url));
 export interface Mirrors {
   readonly debianMirror?: string | undefined;
   readonly npmRegistry?: string | undefined;
-  /** A file with certificates that builds trust besides; they are not in the image. */
+  /** A file with certificates that builds trust in addition; not part of the image. */
   readonly caFile?: string | undefined;
-  /** `http_proxy` and the like, which the builder knows without an `ARG`. */
+  /** `http_proxy` and similar variables, which the builder knows without an `ARG`. */
   readonly proxies: Readonly<Record<string, string>>;
 }
 
-/** The images to build for one of them, in their order: those below it come first. */
+/** The images to build for one of them, in order: lower ones first. */
 export function chainOf(name: BuiltImageName): readonly BuiltImageName[] {
   return builtImageNames.slice(0, builtImageNames.indexOf(name) + 1);
 }
 
-/** The context of one image on top of another, which is named by its digest. */
+/** The build context of one image on top of another, which is named by its digest. */
 export async function contextOf(
   name: BuiltImageName,
   fromId: string,

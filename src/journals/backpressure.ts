@@ -3,13 +3,13 @@ import { Notifier } from '../base/notifier.ts';
 /** Maximum bytes that the writer may be ahead of the reader: well below the size of a journal. */
 const leadBytes = 4 * 1024 ** 2;
 
-/** Holds back a process while its reader is behind, as a pipe would. */
+/** Holds back a process while its reader is behind, like a pipe. */
 export class Backpressure {
   readonly #changed = new Notifier();
   #readTo = 0;
   #isOver = false;
 
-  /** Waits until the reader is near the offset, or has gone. */
+  /** Waits until the reader is near the offset or has left. */
   async writtenTo(offset: number): Promise<void> {
     while (!this.#isOver && offset - this.#readTo > leadBytes) await this.#changed.next(undefined);
   }
@@ -19,7 +19,7 @@ export class Backpressure {
     this.#changed.notify();
   }
 
-  /** Nobody reads any more: what is written from now on waits for nobody. */
+  /** Nobody reads any more: later writes wait for nobody. */
   end(): void {
     this.#isOver = true;
     this.#changed.notify();

@@ -3,14 +3,14 @@ import { frameAt, type JournalFrame } from './journal-frames.ts';
 import type { Segment, SegmentSource } from './journal-segments.ts';
 
 /**
- * One reader's place in a journal. It keeps nothing but the place: each `read` gives the whole frames of
- * the next piece of file, and an empty one means the present end, from where a later `read` goes on.
+ * One reader's position in a journal. Each `read` returns the whole frames of the next piece of file. An empty result
+ * means the current end; a later `read` continues there.
  */
 export class JournalCursor {
   readonly #source: SegmentSource;
   #segment: Segment | undefined;
   #position: number;
-  /** No frame that was written on purpose begins before this. */
+  /** No valid frame starts before this. */
   #due = 0;
 
   constructor(source: SegmentSource, segment: Segment | undefined, position = 0) {
@@ -19,7 +19,7 @@ export class JournalCursor {
     this.#position = position;
   }
 
-  /** Where the next frame of its segment begins. */
+  /** Where the next frame of its segment starts. */
   get position(): number {
     return this.#position;
   }
@@ -41,7 +41,7 @@ export class JournalCursor {
     const frames: JournalFrame[] = [];
     for (let at = 0; ; ) {
       const frame = frameAt(chunk, at);
-      // A frame that is being written, cut off by the death of its writer, or damaged: the end, for now.
+      // A frame that is being written, was cut off, or is damaged: the end, for now.
       if (frame === 'cut' || frame === 'broken' || frame.offset < this.#due) return frames;
       frames.push(frame);
       at += frame.size;

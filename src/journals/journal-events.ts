@@ -7,16 +7,16 @@ import { markEveryMs } from './journal-frames.ts';
 import { type SegmentSource, segmentsOnDisk } from './journal-segments.ts';
 import { EventRedactor } from './redacted.ts';
 
-/** An event with the time (milliseconds since 1970) when the host heard of it. */
+/** An event with the time (ms since 1970) when the host received it. */
 export type RecordedEvent = ProcessEvent & { readonly at?: number };
 
-/** Which part of a journal is read. */
+/** The part of a journal to read. */
 export interface JournalPart extends Cancel {
-  /** Offsets: the first that is read, and the first that is not. */
+  /** Offsets: the first to read, and the first not to read. */
   readonly from?: number;
   readonly to?: number;
   readonly stream?: 'stdout' | 'stderr';
-  /** Times: a read by time may begin and end up to 100 ms too early or late, never with too little. */
+  /** Times: a read by time may start and end up to 100 ms too early or late, but never misses anything. */
   readonly since?: number;
   readonly until?: number;
 }
@@ -24,16 +24,16 @@ export interface JournalPart extends Cancel {
 export interface JournalPlace {
   readonly folder: string;
   readonly processId: string;
-  /** Values that are not shown, besides everything that looks like a key; `null` shows the bytes as they are. */
+  /** Values to hide, in addition to everything shaped like a key; `null` shows the raw bytes. */
   readonly secrets: readonly string[] | null;
 }
 
-/** A secret may begin before the part that is read and end behind it; so much more is looked at. */
+/** A secret may start before the requested part and end after it, so this much more is read. */
 const marginBytes = 64 * 1024;
 
 /**
- * Yields a part of a journal, ready to be shown; the exit comes last if the part includes it.
- * Works beside a host that is writing it, in this process or another, and holds one piece of file at a time.
+ * Yields a part of a journal for display; the exit comes last if the part includes it. Works next to a host that is
+ * writing it, in this process or another, and holds one piece of file at a time.
  */
 export async function* journalEvents(
   place: JournalPlace,
@@ -42,7 +42,7 @@ export async function* journalEvents(
   for await (const batch of journalBatches(place, part)) yield* batch;
 }
 
-/** The same by the piece of file, for those who look at much of it. */
+/** The same by the piece of file, for callers that read a lot. */
 export async function* journalBatches(
   place: JournalPlace,
   { signal, stream, ...part }: JournalPart,
@@ -68,14 +68,14 @@ export async function* journalBatches(
   yield (redactor?.flush() ?? []).filter((event) => isIn(part, event));
 }
 
-/** `process_not_found` when there is no journal. */
+/** Throws `process_not_found` if there is no journal. */
 export function journalSource({ folder, processId }: JournalPlace): SegmentSource {
   const source = segmentsOnDisk(folder, processId);
   if (source.at(0) !== undefined) return source;
   throw new GeodeError('process_not_found', `There is no journal of a process ${JSON.stringify(processId)}.`);
 }
 
-/** From an offset to the present end, piece by piece, with the times. */
+/** From an offset to the current end, piece by piece, with times. */
 class RecordReader {
   readonly #cursor: JournalCursor;
   readonly #reader: JournalEventReader;
@@ -105,7 +105,7 @@ class RecordReader {
 
 type Output = Extract<RecordedEvent, { bytes: Uint8Array }>;
 
-/** Neighbours of one stream and one time as one: a process that writes line by line makes very many. */
+/** Joins neighbours of the same stream and time: a process that writes line by line makes very many. */
 function joined(events: readonly RecordedEvent[]): RecordedEvent[] {
   const result: RecordedEvent[] = [];
   let run: Output[] = [];
@@ -129,7 +129,7 @@ function isNext(last: Output, event: Output): boolean {
   return event.type === last.type && event.at === last.at && event.offset === last.offset + last.bytes.length;
 }
 
-/** The same with nothing across these offsets. */
+/** The same, split at these offsets. */
 function cutAt(cuts: readonly number[], event: RecordedEvent): RecordedEvent[] {
   if (event.type === 'exit') return [event];
   const end = event.offset + ('bytes' in event ? event.bytes.length : event.length);

@@ -2,14 +2,14 @@ import { chmodSync, closeSync, openSync, readSync, statSync, utimesSync } from '
 import type { ExitFacts } from '../seams/process.ts';
 import { exitFrameBytes, frameAt } from './journal-frames.ts';
 
-/** A journal that has its exit is read-only: so a glance at the folder tells the finished from the running. */
+/** A journal with an exit is read-only, so its file mode shows whether the process has finished. */
 const finishedMode = 0o400;
 
 export function isFinishedMode(mode: number): boolean {
   return (mode & 0o777) === finishedMode;
 }
 
-/** The times of the head tell which journal ended first, also when its exit stands in another file. */
+/** The head's times show which journal ended first, even if its exit is in another file. */
 export function markFinished(head: string, isWhole: boolean): void {
   if (!isWhole) utimesSync(head, new Date(), new Date());
   chmodSync(head, finishedMode);

@@ -19,7 +19,7 @@ import {
 import { headOf, type Segment } from './journal-segments.ts';
 import { type SegmentFolder, SegmentWriter } from './segment-writer.ts';
 
-/** A follower that has much to catch up lets others have their turn after so many bytes. */
+/** A follower that has much to read lets others run after this many bytes. */
 const turnBytes = 1024 ** 2;
 
 export interface JournalFolder extends SegmentFolder {
@@ -28,7 +28,7 @@ export interface JournalFolder extends SegmentFolder {
   afterFinish(file: JournalFile): void;
 }
 
-/** The journal of one process. Everything that writes it goes through the same object. */
+/** The journal of one process. All writes go through the same object. */
 export class JournalFile implements Journal {
   readonly processId: string;
   readonly #head: string;
@@ -38,7 +38,7 @@ export class JournalFile implements Journal {
   #length = 0;
   #markedAt = 0;
   #exit: ExitFacts | undefined;
-  /** Another one each time. */
+  /** A different object after each write. */
   #interruption: { readonly reason: GeodeError } | undefined;
 
   constructor(processId: string, place: JournalFolder) {
@@ -149,12 +149,12 @@ export class JournalFile implements Journal {
     }
   }
 
-  /** Lets the descriptor go; the next write opens another. */
+  /** Closes the descriptor; the next write opens another. */
   close(): void {
     this.#segments.close();
   }
 
-  /** Has those who wait look again. */
+  /** Wakes the waiting readers. */
   wake(): void {
     this.#changed.notify();
   }
@@ -177,7 +177,7 @@ export class JournalFile implements Journal {
     this.#place.afterFinish(this);
   }
 
-  /** Only the last segment is looked at: what is before it tells its own end by where the next one begins. */
+  /** Only the last segment is read: the start of each segment marks the end of the previous one. */
   #recover(): void {
     const { current } = this.#segments;
     const isFinished = isFinishedMode(statSync(this.#head).mode);
@@ -196,7 +196,7 @@ export class JournalFile implements Journal {
       this.#exit = frame.exit;
       break;
     }
-    // A finished journal that was damaged later stays as it is: it has no writer.
+    // A finished journal that was damaged later stays as it is, because it has no writer.
     if (isFinished) return;
     this.#segments.cutAt(cursor.position);
     if (this.#exit !== undefined) this.#finished();

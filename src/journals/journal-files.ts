@@ -8,18 +8,18 @@ import type { SegmentWriter } from './segment-writer.ts';
 
 export interface JournalPolicy {
   /**
-   * Bytes that the files of one process take at most: its beginning in an eighth of them, the newest output
-   * in the rest. A single piece of output that is larger than an eighth is kept whole.
+   * Maximum bytes of one process's files: its start in an eighth of them, the newest output in the rest. A single
+   * piece of output larger than an eighth is stored whole.
    */
   readonly keepBytes: number;
-  /** Finished journals that are kept of one sandbox; the oldest go first. */
+  /** Number of finished journals kept for one sandbox; the oldest are removed first. */
   readonly keepFinished: number;
 }
 
 const defaultJournalPolicy: JournalPolicy = { keepBytes: 32 * 1024 ** 2, keepFinished: 256 };
 
 const segmentsOfJournal = 8;
-/** Processes may run by the hundred; those that write at the moment are few. */
+/** Hundreds of processes may run, but few write at the same moment. */
 const mostDescriptors = 16;
 
 interface Finished {
@@ -27,8 +27,8 @@ interface Finished {
 }
 
 /**
- * The journals of one sandbox as files of frames. A write is in the kernel's hands when `append` returns,
- * so the death of the host loses nothing; a frame cut off by it is dropped on opening. See docs/journals.md.
+ * The journals of one sandbox as files of frames. A write has reached the kernel when `append` returns, so the death
+ * of the host loses nothing; an incomplete frame is dropped on opening. See docs/journals.md.
  */
 export function journalFiles(
   folder: string,
@@ -85,7 +85,7 @@ function sandboxGone(): GeodeError {
   return new GeodeError('sandbox_gone', 'The sandbox was stopped or released.');
 }
 
-/** The finished journals that a host before this one left, oldest first. What it was removing goes. */
+/** The finished journals that an earlier host left, oldest first. Completes its removals. */
 function finishedIn(folder: string): Finished[] {
   const finished: (Finished & { endedAt: number })[] = [];
   for (const segments of journalsIn(folder).values()) {

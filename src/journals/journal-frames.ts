@@ -5,20 +5,20 @@ import { exitSchema } from '../link/schemas.ts';
 import type { JournalFacts } from '../seams/journal.ts';
 import type { ExitFacts } from '../seams/process.ts';
 
-/** Frames of the file format alone, see docs/journals.md. */
+/** Frames that exist only in the file format, see docs/journals.md. */
 const fileTypes = {
-  /** Every byte before its `offset` is kept above it or lost. No payload. */
+  /** Every byte before its `offset` is either stored before it or lost. No payload. */
   skipped: 64,
-  /** The following output came at this time or up to `markEveryMs` later. */
+  /** The output after it was received at this time or up to `markEveryMs` later. */
   time: 65,
   facts: 66,
 } as const;
 
-/** How exact reading by time is; a mark costs a few bytes each. */
+/** Precision of reading by time; a mark costs a few bytes. */
 export const markEveryMs = 100;
 export const largestFrame = headerBytes + largestPayload;
 const timeBytes = 6;
-/** The exit is padded to one size, so that a finished journal tells it from the end of its file. */
+/** The exit is padded to a fixed size, so the end of the file shows whether a journal is finished. */
 const exitPayload = 256;
 export const exitFrameBytes = headerBytes + exitPayload;
 const mostArgvBytes = 4 * 1024;
@@ -31,10 +31,10 @@ export type JournalFrame = { readonly offset: number; readonly size: number } & 
   | { readonly type: 'exit'; readonly exit: ExitFacts }
 );
 
-/** Writing is synchronous, so one buffer serves every frame of output. */
+/** Writing is synchronous, so one buffer is enough for every frame. */
 const scratch = Buffer.alloc(headerBytes + timeBytes + largestFrame);
 
-/** A frame of output, after a time mark if there is one; the bytes are valid until the next call. */
+/** A frame of output, after a time mark if needed; the bytes are valid until the next call. */
 export function encodeOutput(
   kind: 'stdout' | 'stderr',
   payload: Uint8Array,
@@ -81,7 +81,7 @@ export function encodeFacts({ argv, startedAt }: JournalFacts): Uint8Array {
   return Buffer.concat([encodeHeader(fileTypes.facts, payload.length), payload]);
 }
 
-/** A script given as an argument may be megabytes; its beginning names it. */
+/** A script passed as an argument may be megabytes long; its start is enough. */
 function shortened(argv: readonly string[]): string[] {
   const kept: string[] = [];
   let left = mostArgvBytes;
@@ -94,8 +94,8 @@ function shortened(argv: readonly string[]): string[] {
 }
 
 /**
- * The frame at a place of a buffer. `cut`: it goes on behind the end. `broken`: nobody wrote this on
- * purpose, as in the hole that a power cut leaves.
+ * The frame at a position of a buffer. `cut`: it continues after the end. `broken`: not a written frame, as in the
+ * hole that a power cut leaves.
  */
 export function frameAt(buffer: Buffer, at: number): JournalFrame | 'cut' | 'broken' {
   if (buffer.length - at < headerBytes) return 'cut';

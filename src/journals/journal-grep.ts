@@ -12,22 +12,22 @@ import {
 } from './journal-lines.ts';
 
 export interface GrepOptions extends JournalPart {
-  /** The pattern is a regular expression of JavaScript; else it is looked for as it stands. */
+  /** The pattern is a JavaScript regular expression; otherwise plain text. */
   readonly regex?: boolean;
   readonly ignoreCase?: boolean;
-  /** Matching lines that are given at most; default 100. */
+  /** Maximum number of matching lines to return; default 100. */
   readonly limit?: number;
-  /** Lines around a match that are given too, 100 at most. */
+  /** Number of lines around a match to return, at most 100. */
   readonly before?: number;
   readonly after?: number;
-  /** For a regular expression; default 10 s. */
+  /** Timeout of a regular expression; default 10 s. */
   readonly timeoutMs?: number;
 }
 
 export interface GrepAnswer {
-  /** Matches and the lines around them, each once, in the order of the journal. */
+  /** Matches and the lines around them, each once, in journal order. */
   readonly lines: readonly (JournalLine & { readonly isMatch: boolean })[];
-  /** There is more than the limit. */
+  /** There are more matches than the limit. */
   readonly truncated: boolean;
 }
 
@@ -41,8 +41,8 @@ const longestPattern = 1_000;
 const mostContext = 100;
 
 /**
- * Looks for lines. Bounded whatever is asked: long lines are looked at in pieces, answers end at
- * `limit`, and a regular expression, which may be made to take for ever, runs in a worker with a deadline.
+ * Searches for lines, always within limits: long lines are searched in pieces, answers end at `limit`, and a regular
+ * expression, which could run forever, runs in a worker with a deadline.
  */
 export async function grepJournal(
   place: JournalPlace,

@@ -1,7 +1,7 @@
 import { type JournalPart, type JournalPlace, journalBatches, type RecordedEvent } from './journal-events.ts';
 import { segmentsIn } from './journal-segments.ts';
 
-/** A line of output. `offset` is where it begins, `at` when its last piece came. */
+/** A line of output. `offset` is its start, `at` the time of its last piece. */
 export interface JournalLine {
   readonly stream: 'stdout' | 'stderr';
   readonly offset: number;
@@ -11,13 +11,13 @@ export interface JournalLine {
 
 export interface LineBytes extends Omit<JournalLine, 'text'> {
   readonly bytes: Buffer;
-  /** False for one whose beginning lies before the part that is read. */
+  /** False for a line whose start lies before the part that is read. */
   readonly isWhole: boolean;
 }
 
-/** Longer lines are cut into pieces of this length, so that a line of any length takes no memory. */
+/** Longer lines are cut into pieces of this length, so memory use is limited. */
 const longestLineBytes = 64 * 1024;
-/** Maximum bytes of an answer, whatever the request says. */
+/** Maximum bytes of an answer, whatever was requested. */
 export const mostAnswerBytes = 8 * 1024 ** 2;
 export const mostLines = 10_000;
 
@@ -25,7 +25,7 @@ export function textOf({ bytes, isWhole: _, ...line }: LineBytes): JournalLine {
   return { ...line, text: bytes.toString() };
 }
 
-/** In the order in which they end. What is lost ends a line, as does the end of the record. */
+/** In the order in which they end. Lost output ends a line, as does the end of the record. */
 export async function* journalLines(place: JournalPlace, part: JournalPart = {}): AsyncGenerator<LineBytes> {
   const isFromStart = (part.from ?? 0) === 0;
   const open = { stdout: new OpenLine('stdout', isFromStart), stderr: new OpenLine('stderr', isFromStart) };
@@ -38,7 +38,7 @@ export async function* journalLines(place: JournalPlace, part: JournalPart = {})
   for (const line of [open.stdout, open.stderr]) yield* line.end(true);
 }
 
-/** The last lines, oldest first. It begins near the end, and again further up when that was not enough. */
+/** The last lines, oldest first. Starts near the end, and again further up if that was not enough. */
 export async function lastLines(
   place: JournalPlace,
   count: number,
@@ -57,10 +57,10 @@ export async function lastLines(
   return [];
 }
 
-/** A guess, which costs another look further up when lines are longer. */
+/** A guess; a wrong one costs another read further up. */
 const usualLineBytes = 200;
 
-/** The offset behind all that is on record; the bytes themselves are not looked at. */
+/** The offset after everything recorded, without reading the bytes. */
 async function endFrom(place: JournalPlace, from: number): Promise<number> {
   let end = from;
   for await (const batch of journalBatches({ ...place, secrets: null }, { from }))
@@ -74,7 +74,7 @@ async function lastOf(count: number, lines: AsyncIterable<LineBytes>): Promise<L
   for await (const line of lines) {
     last.push(line);
     bytes += line.bytes.length;
-    // Taking lines from the front one by one would move all the others each time.
+    // Removing lines from the front one by one would move all the others each time.
     if (last.length >= 2 * count) {
       last = last.slice(-count);
       bytes = last.reduce((sum, each) => sum + each.bytes.length, 0);
@@ -86,7 +86,7 @@ async function lastOf(count: number, lines: AsyncIterable<LineBytes>): Promise<L
 
 type Output = Extract<RecordedEvent, { bytes: Uint8Array }>;
 
-/** The line of one stream that has not ended. */
+/** The unfinished line of one stream. */
 class OpenLine {
   readonly #stream: 'stdout' | 'stderr';
   #pieces: Uint8Array[] = [];

@@ -6,12 +6,12 @@ import { exitAtEnd, isFinishedMode } from './journal-exit.ts';
 import { frameAt, largestFrame } from './journal-frames.ts';
 import { journalsIn, readChunk, type Segment, segmentsOnDisk } from './journal-segments.ts';
 
-/** One journal at a glance. */
+/** A summary of one journal. */
 export interface JournalSummary {
   readonly processId: string;
-  /** Unknown when the host died before it could write them down. */
+  /** Unknown if the host died before it could record them. */
   readonly facts: JournalFacts | undefined;
-  /** Bytes of output that it covers, kept or lost. */
+  /** Bytes of output that it covers, stored or lost. */
   readonly bytes: number;
   /** Bytes on disk. */
   readonly diskBytes: number;
@@ -20,7 +20,7 @@ export interface JournalSummary {
   readonly exit: ExitFacts | undefined;
 }
 
-/** The journals in a folder, the newest first. Empty for a missing folder; skips other files. */
+/** The journals in a folder, newest first. Empty for a missing folder; skips other files. */
 export function listJournals(folder: string): JournalSummary[] {
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
   return [...journalsIn(folder)]

@@ -3,9 +3,9 @@ import { isFinishedMode } from './journal-exit.ts';
 import { journalsIn, removeJournal, type Segment } from './journal-segments.ts';
 
 export interface JournalQuota {
-  /** Bytes of finished journals that are kept of one user, over all of their sandboxes. */
+  /** Maximum bytes of one user's finished journals, over all of their sandboxes. */
   readonly bytesOfUser: number;
-  /** Where the journals of a sandbox are. */
+  /** Folder of a sandbox's journals. */
   readonly folderOf: (sandboxId: string) => string;
 }
 

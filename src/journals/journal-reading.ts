@@ -7,21 +7,21 @@ import { redactedText } from './redacted.ts';
 
 interface JournalPage {
   readonly events: readonly RecordedEvent[];
-  /** Where the next page begins. */
+  /** Where the next page starts. */
   readonly next: number;
   /** The end of the journal: so far, or finally if the last event is an exit. */
   readonly isLast: boolean;
 }
 
 /**
- * Reads the journals of one sandbox, for people and programs, whether the sandbox runs or not and whichever
- * process writes them. Nothing here changes a file. Results are redacted, except for callers that ask for the
- * bytes as they are. Unknown ids are `process_not_found`, wrong numbers `invalid_input`.
+ * Reads the journals of one sandbox, for people and programs, whether or not the sandbox runs and whichever process
+ * writes them. Changes no file. Results are redacted, except for callers that ask for raw bytes. Unknown ids throw
+ * `process_not_found`, invalid numbers `invalid_input`.
  */
 export interface JournalReading {
   list(): JournalSummary[];
   events(processId: string, part?: JournalPart): AsyncGenerator<RecordedEvent>;
-  /** The next so many bytes of output from an offset on. */
+  /** The next bytes of output from an offset on. */
   page(processId: string, limitBytes: number, part?: JournalPart): Promise<JournalPage>;
   /** The last lines, oldest first. */
   tail(processId: string, lines: number, part?: JournalPart): Promise<JournalLine[]>;
@@ -50,7 +50,7 @@ function shown(summary: JournalSummary, secrets: readonly string[] | null): Jour
   return { ...summary, facts: { ...summary.facts, argv } };
 }
 
-/** The page is measured first and then shown: redaction changes lengths, and pages must meet. */
+/** The page is measured before redaction, which changes lengths, so that pages are contiguous. */
 async function page(place: JournalPlace, limitBytes: number, part: JournalPart): Promise<JournalPage> {
   const { next, isLast, exit } = await pageEnd({ ...place, secrets: null }, limitBytes, part);
   const events: RecordedEvent[] = [];
@@ -60,7 +60,7 @@ async function page(place: JournalPlace, limitBytes: number, part: JournalPart):
   return { events: [...events.sort(byOffset), ...exit], next, isLast };
 }
 
-/** The exit belongs to the page only if it was there when the page ended: more may come in between. */
+/** The exit belongs to the page only if it was recorded when the page ended: more output may come in between. */
 async function pageEnd(
   place: JournalPlace,
   limitBytes: number,
@@ -80,7 +80,7 @@ async function pageEnd(
   return { next, isLast: true, exit: [] };
 }
 
-/** The part before the last bytes is a page too. */
+/** The part before the last bytes is also a page. */
 async function tailBytes(
   place: JournalPlace,
   limitBytes: number,
@@ -95,7 +95,7 @@ async function tailBytes(
   return events.sort(byOffset);
 }
 
-/** An exit is behind everything. */
+/** An exit comes after everything. */
 function byOffset(a: RecordedEvent, b: RecordedEvent): number {
   const [first, second] = [a, b].map((event) => (event.type === 'exit' ? Number.MAX_VALUE : event.offset));
   return (first ?? 0) - (second ?? 0);

@@ -4,8 +4,8 @@ import { GeodeError } from '../base/errors.ts';
 import { largestFrame } from './journal-frames.ts';
 
 /**
- * One file of a journal: what the process wrote from `start` on, up to the next one. The head starts at 0
- * and is there as long as the journal is; the ones behind it come and go.
+ * One file of a journal: the output from `start` up to the next file. The head starts at 0 and exists as long as the
+ * journal; later segments come and go.
  */
 export interface Segment {
   readonly start: number;
@@ -14,15 +14,18 @@ export interface Segment {
 
 /** Where a cursor finds its segments: the writer's own table, or the folder. */
 export interface SegmentSource {
-  /** The one that an offset belongs to, if it is kept; else the last one before it. */
+  /** The segment that contains an offset, if it is stored; else the last one before it. */
   at(offset: number): Segment | undefined;
   after(segment: Segment): Segment | undefined;
-  /** Some bytes from a position on, at least one whole frame if there is one; none at the end, or when it is gone. */
+  /**
+   * Some bytes from a position on, at least one whole frame if there is one; none at the end, or if the segment is
+   * gone.
+   */
   read(segment: Segment, position: number): Buffer;
 }
 
 const suffix = '.journal';
-/** A reader holds this much at a time, and no descriptor in between: a removed segment is gone at once. */
+/** A reader holds this much at a time and no descriptor in between, so a removed segment is freed at once. */
 const chunkBytes = 4 * largestFrame;
 
 export function headOf(folder: string, processId: string): Segment {
@@ -52,7 +55,7 @@ export function journalsIn(folder: string): Map<string, Segment[]> {
   return journals;
 }
 
-/** Removes the head first: a journal without it is invalid, so it never looks shorter than it was. */
+/** Removes the head first: a journal without a head is invalid, so it never looks shorter than it was. */
 export function removeJournal(segments: readonly Segment[]): void {
   for (const { path } of segments) rmSync(path, { force: true });
 }
@@ -65,7 +68,7 @@ export function segmentAfter(segments: readonly Segment[], { start }: Segment): 
   return segments.find((segment) => segment.start > start);
 }
 
-/** For readers beside the writer, in this process or another: the folder is asked as the reading goes on. */
+/** For readers next to the writer, in this process or another: lists the folder while reading. */
 export function segmentsOnDisk(folder: string, processId: string): SegmentSource {
   const here = () => (existsSync(headOf(folder, processId).path) ? segmentsIn(folder, processId) : []);
   let known = here();

@@ -3,8 +3,8 @@ import type { RecordedEvent } from './journal-events.ts';
 import { Redactor } from './redactor.ts';
 
 /**
- * The events of a process as they may be shown, as they come. Each stream is looked at by itself, so of
- * two streams, one event may come a little late; its offset gives its place.
+ * The events of a process, redacted as they arrive. Each stream is checked separately, so an event of one stream may
+ * come a little late; its offset shows its position.
  */
 export async function* redacted(
   events: AsyncIterable<RecordedEvent>,
@@ -15,14 +15,14 @@ export async function* redacted(
   yield* redactor.flush();
 }
 
-/** A text that is known as a whole. */
+/** Redacts a complete text. */
 export function redactedText(text: string, secrets: Iterable<string>): string {
   const redactor = new Redactor(secrets);
   const pieces = [...redactor.push(Buffer.from(text), 0), ...redactor.flush()];
   return Buffer.concat(pieces.map(({ bytes }) => bytes)).toString();
 }
 
-/** The result of a command without these values; what only looks like a key stays. */
+/** The result of a command without these values; key-shaped text stays. */
 export function withoutValues(result: ExecResult, values: readonly string[]): ExecResult {
   if (values.length === 0) return result;
   const bytes = {
@@ -39,7 +39,7 @@ function bytesWithout(bytes: Uint8Array, values: readonly string[]): Uint8Array 
   return Buffer.concat(pieces.map((piece) => piece.bytes));
 }
 
-/** Where output is lost and at the end, what was held back is let go. */
+/** Where output is lost, and at the end, held-back output is released. */
 export class EventRedactor {
   readonly #streams: { readonly stdout: Redactor; readonly stderr: Redactor };
   #time: { at?: number } = {};

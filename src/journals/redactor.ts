@@ -1,12 +1,12 @@
 import { mayHoldSecret, openShapeAt, secretShapes, spellingsOf } from '../base/secret-shapes.ts';
 
-/** Some output as it may be shown. `offset` is where it began before redaction. */
+/** A piece of redacted output. `offset` is where it started before redaction. */
 export interface ShownPiece {
   readonly bytes: Uint8Array;
   readonly offset: number;
 }
 
-/** A token that goes on for longer than this is shown, or cut off, without waiting for its end. */
+/** A token longer than this is shown or cut off without waiting for its end. */
 const mostHeldBytes = 32 * 1024;
 const replacement = Buffer.from('[redacted]');
 
@@ -16,11 +16,11 @@ interface Span {
 }
 
 /**
- * Removes secrets from one stream of output as it passes: the given values, and text with the
- * shape of a well-known key. A secret that is split over pieces is found, because the end of the text so far
- * is held back while it may be the beginning of a secret; nothing else is held back.
+ * Removes secrets from one stream of output: the given values, and text shaped like a well-known key. A secret split
+ * over pieces is found, because the end of the text so far is held back while it may be the start of a secret;
+ * nothing else is held back.
  *
- * Redaction changes lengths, never offsets: each piece names the place in the journal where it began.
+ * Redaction changes lengths, never offsets: each piece names the journal offset where it started.
  */
 export class Redactor {
   readonly #spellings: readonly string[];
@@ -29,19 +29,19 @@ export class Redactor {
   #held: Buffer = Buffer.alloc(0);
   /** Journal offsets of the held parts and of the new ones. */
   #parts: { at: number; offset: number }[] = [];
-  /** The byte before what is held: it tells whether a word begins there. */
+  /** The byte before the held text, which shows whether a word starts there. */
   #before = '';
-  /** The rest of a token whose beginning was too long to wait for its end. */
+  /** The rest of a token whose start was too long to wait for its end. */
   #swallowing = false;
 
-  /** `values`: redacts the exact values only; other text in the shape of a key stays. */
+  /** `values`: redacts the exact values only; other key-shaped text stays. */
   constructor(secrets: Iterable<string> = [], what: 'values' | 'values and shapes' = 'values and shapes') {
     this.#shapes = what === 'values and shapes';
     this.#spellings = spellingsOf(secrets).map((value) => Buffer.from(value).toString('latin1'));
     this.#mostHeld = mostHeldBytes + 2 * (this.#spellings[0]?.length ?? 0);
   }
 
-  /** Something that came is not shown yet. */
+  /** Whether some input is held back. */
   get isHolding(): boolean {
     return this.#held.length > 0;
   }
@@ -64,7 +64,7 @@ export class Redactor {
 
   #show(isEnd: boolean): ShownPiece[] {
     if (this.#swallowing && !this.#swallow()) return [];
-    // One character stands for one byte, so that places in the text are places in the bytes.
+    // One character for each byte, so that positions in the text are positions in the bytes.
     const text = this.#before + this.#held.toString('latin1');
     const margin = this.#before.length;
     const spans = merged(this.#secretsIn(text, margin));
@@ -91,7 +91,7 @@ export class Redactor {
     return [...spans, ...secretShapes.flatMap(({ pattern }) => [...matchesOf(pattern, text, from)])];
   }
 
-  /** Where the part begins that cannot be decided yet; a secret is on one side of it or the other. */
+  /** Where the undecided part starts; a secret lies entirely on one side of it. */
   #openAt(text: string, spans: readonly Span[]): number {
     let open = this.#shapes ? openShapeAt(text) : text.length;
     for (const value of this.#spellings) open = Math.min(open, openValueAt(value, text));
@@ -99,7 +99,7 @@ export class Redactor {
     return Math.max(open, this.#before.length);
   }
 
-  /** Cut where the parts meet: between them another stream may have written. */
+  /** Cut where the parts meet, because another stream may have written between them. */
   #showPart(pieces: ShownPiece[], from: number, to: number): void {
     for (const [index, part] of this.#parts.entries()) {
       const start = Math.max(from, part.at);
@@ -128,7 +128,7 @@ export class Redactor {
       at: Math.max(at - length, 0),
       offset: offset + Math.max(length - at, 0),
     }));
-    // A copy: what is held must not keep a whole piece of file in memory.
+    // A copy, so that held text does not keep a whole piece of file in memory.
     this.#held = Buffer.from(this.#held.subarray(length));
   }
 }
@@ -147,7 +147,7 @@ function* matchesOf(pattern: RegExp, text: string, from: number): Generator<Span
   }
 }
 
-/** Where the longest end of the text begins that is the beginning of a value. */
+/** Where the longest suffix starts that is the start of a value. */
 function openValueAt(value: string, text: string): number {
   const first = value.slice(0, 1);
   const from = Math.max(text.length - value.length + 1, 0);
@@ -157,7 +157,7 @@ function openValueAt(value: string, text: string): number {
   return text.length;
 }
 
-/** In order; those that overlap are one. */
+/** In order; overlapping ones are merged. */
 function merged(spans: readonly Span[]): Span[] {
   const result: Span[] = [];
   for (const span of spans.toSorted((a, b) => a.start - b.start)) {

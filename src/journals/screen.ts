@@ -7,34 +7,33 @@ import type { TerminalSize } from '../seams/process.ts';
 export interface Screen {
   readonly size: TerminalSize;
   /**
-   * Printed on an empty terminal of that size, it shows the screen again: text, colours, the cursor and the
-   * modes that the program asked for, with the lines that were scrolled out above. It is made from the cells
-   * of an emulator, so that nothing of what the process wrote is in it besides text: no title, no clipboard,
-   * no question that the terminal would answer.
+   * The text that restores the screen on an empty terminal of that size: text, colours, the cursor and modes, plus
+   * the lines scrolled out above. It is built from the cells of an emulator, so it contains only text of the process:
+   * no title, no clipboard, no query that the terminal would answer.
    */
   readonly content: string;
-  /** Where the journal goes on. */
+  /** The journal offset to continue from. */
   readonly offset: number;
 }
 
 export interface ScreenOptions extends Cancel {
-  /** Lines above the screen that are kept. */
+  /** Number of lines kept above the screen. */
   readonly scrollback?: number;
-  /** The size that it is shown at, if another: the terminal is made larger or smaller at the end. */
+  /** The target size, if it differs: the terminal is resized at the end. */
   readonly showAt?: TerminalSize;
 }
 
 const defaultScrollback = 1_000;
 const smallest = { columns: 2, rows: 1 } as const;
 const usual: TerminalSize = { columns: 80, rows: 24 };
-/** The emulator takes it all in at once, and pauses between two such turns. */
+/** The emulator parses this much at once, with a pause before the next part. */
 const turnBytes = 256 * 1024;
-/** Ends a sequence that a gap in the journal cut in two. */
+/** Ends an escape sequence that a gap in the journal cut in two. */
 const cancelSequence = '\x18';
 
 /**
- * The screen of a process from its journal, at a size: all that is on record is written to an emulator. Where
- * the terminal had another size before, lines break as they would at this one.
+ * The screen of a process at a size: its whole journal is written to an emulator. If the terminal had another size
+ * before, lines break as they would at this one.
  */
 export async function screenOf(
   journal: Pick<Journal, 'read'>,
@@ -66,7 +65,7 @@ export async function screenOf(
   }
 }
 
-/** A terminal that was given no size says 0. */
+/** A terminal without a size reports 0. */
 function usable({ columns, rows }: TerminalSize): TerminalSize {
   if (columns === 0 || rows === 0) return usual;
   return { columns: Math.max(columns, smallest.columns), rows: Math.max(rows, smallest.rows) };
@@ -74,14 +73,14 @@ function usable({ columns, rows }: TerminalSize): TerminalSize {
 
 interface Emulator {
   write(bytes: string | Uint8Array): void;
-  /** When everything written is on the screen. */
+  /** Resolves when everything written is on the screen. */
   settled(): Promise<void>;
   resize(size: TerminalSize): void;
   content(): string;
   dispose(): void;
 }
 
-/** Loaded only here: who never looks at a screen does not pay for it. */
+/** Loaded only here, so that it costs nothing until somebody opens a screen. */
 async function openEmulator({ columns, rows }: TerminalSize, scrollback: number): Promise<Emulator> {
   const [{ default: headless }, { default: serialize }] = await Promise.all([
     import('@xterm/headless'),
@@ -91,7 +90,7 @@ async function openEmulator({ columns, rows }: TerminalSize, scrollback: number)
   const serializer = new serialize.SerializeAddon();
   terminal.loadAddon(serializer);
   let cursor: 'shown' | 'hidden' = 'shown';
-  // The serializer leaves the cursor's visibility out.
+  // The serializer leaves out whether the cursor is visible.
   const note = (final: 'h' | 'l', state: typeof cursor) =>
     terminal.parser.registerCsiHandler({ prefix: '?', final }, (modes) => {
       if (modes.includes(25)) cursor = state;

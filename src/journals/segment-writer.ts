@@ -26,22 +26,22 @@ export interface SegmentFolder {
   readonly folder: string;
   /** A segment is full when the next frame would take its file beyond this. */
   readonly segmentBytes: number;
-  /** How many there are behind the head, the one that is written included. */
+  /** Number of segments after the head, including the current one. */
   readonly mostLater: number;
   readonly closed: boolean;
-  /** Asked before a descriptor is opened; throws when nothing may be written any more. */
+  /** Called before a descriptor is opened; throws if writing is no longer allowed. */
   beforeOpen(writer: SegmentWriter): void;
   afterClose(writer: SegmentWriter): void;
 }
 
-/** The files of one journal: the last one is written, the oldest behind the head make room for it. */
+/** The files of one journal: the last one is written; the oldest after the head is removed for new ones. */
 export class SegmentWriter implements SegmentSource {
   readonly #processId: string;
   readonly #place: SegmentFolder;
   readonly #segments: Segment[];
   #current: Segment;
   #file: number | undefined;
-  /** Where the next frame belongs: behind the last whole one. */
+  /** Where the next frame is written: after the last whole one. */
   #end: number;
 
   constructor(processId: string, place: SegmentFolder) {
@@ -66,11 +66,11 @@ export class SegmentWriter implements SegmentSource {
     return this.#segments;
   }
 
-  /** Begins a new segment at an offset if the present one has no room. */
+  /** Starts a new segment at an offset if the current one is full. */
   makeRoom(bytes: number, offset: number): void {
     if (this.#end === 0 || this.#end + bytes <= this.#place.segmentBytes) return;
     this.close();
-    // Removed first: a death in between leaves less than the limit, never more, and the gap tells itself.
+    // Removed first: a kill in between leaves less than the limit, never more, and the gap is visible.
     const [oldest] = this.#segments.splice(1, Math.max(this.#segments.length - this.#place.mostLater, 0));
     if (oldest !== undefined) rmSync(oldest.path, { force: true });
     this.#current = segmentFrom(this.#place.folder, this.#processId, offset);
@@ -78,7 +78,7 @@ export class SegmentWriter implements SegmentSource {
     this.#end = 0;
   }
 
-  /** All of it or nothing: what fails half-way leaves the file as it was. */
+  /** All or nothing: a failure half-way leaves the file as it was. */
   write(bytes: Uint8Array): void {
     try {
       this.#file ??= this.#open();
@@ -96,13 +96,13 @@ export class SegmentWriter implements SegmentSource {
     }
   }
 
-  /** Drops what a death cut off behind the last whole frame. */
+  /** Drops the incomplete frame that a kill left at the end. */
   cutAt(end: number): void {
     if (end < this.#end) truncateSync(this.#current.path, end);
     this.#end = end;
   }
 
-  /** Lets the descriptor go; the next write opens another. */
+  /** Closes the descriptor; the next write opens another. */
   close(): void {
     if (this.#file === undefined) return;
     closeSync(this.#file);

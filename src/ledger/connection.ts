@@ -8,12 +8,12 @@ const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
 
 export interface ConnectionOptions {
-  /** How long a statement waits, and with it the whole process, while another connection writes. */
+  /** How long a statement waits while another connection writes; the whole process waits with it. */
   readonly timeoutMs?: number;
   readonly readOnly?: boolean;
 }
 
-/** One connection to a SQLite file, and its transactions. What SQLite throws comes out as it is. */
+/** One connection to a SQLite file, and its transactions. SQLite's errors are thrown unchanged. */
 export class Connection implements Disposable {
   readonly sql: Sql;
   readonly #db: DatabaseSync;
@@ -22,7 +22,7 @@ export class Connection implements Disposable {
   constructor(file: string, { timeoutMs = 0, readOnly = false }: ConnectionOptions = {}) {
     if (!readOnly) makePrivate(file);
     this.#db = new DatabaseSync(file, { timeout: timeoutMs, readOnly });
-    // Keep temporary results of statements in memory: a killed process would leave its file, and what is in it, in the
+    // Keep temporary results of statements in memory: a killed process would leave their file and its content in the
     // temporary folder.
     this.#db.exec('PRAGMA temp_store = MEMORY');
     this.sql = new Sql(this.#db);
@@ -38,13 +38,13 @@ export class Connection implements Disposable {
     this.#db.exec(statements);
   }
 
-  /** All of the work or none of it. */
+  /** Runs the work in one transaction, all or nothing. */
   transaction<T>(work: () => T): T {
     this.#db.exec('BEGIN IMMEDIATE');
     return this.finish(work);
   }
 
-  /** Begins a transaction; false when another writer has its turn. SQLite's own waiting would stop the whole process. */
+  /** Starts a transaction; false if another writer is active. SQLite's own waiting would block the whole process. */
   tryBegin(lastTry: boolean): boolean {
     this.#db.exec('PRAGMA busy_timeout = 0');
     try {
@@ -58,7 +58,7 @@ export class Connection implements Disposable {
     }
   }
 
-  /** The last work of a transaction that has begun. */
+  /** The last work of a started transaction. */
   finish<T>(work: () => T): T {
     try {
       const result = work();

@@ -27,16 +27,16 @@ export const eventChapter: Chapter = {
 };
 
 export interface EventLogOptions {
-  /** How many events are kept; older ones go. */
+  /** Number of events to keep; older ones are deleted. */
   readonly keep?: number;
   readonly log?: Log;
 }
 
 const pageSize = 256;
-/** Removing old events one by one would cost more than keeping them. */
+/** Deleting old events one by one would cost more than keeping them. */
 const pruneEvery = 128;
 
-/** The event stream, kept in the ledger: a reader catches up from the table, then waits for the next. */
+/** The event stream, stored in the ledger: a reader first reads the table, then waits for new events. */
 export class EventLog implements Events {
   readonly #ledger: Ledger;
   readonly #keep: number;
@@ -87,7 +87,7 @@ export class EventLog implements Events {
         last = gap.seq;
         yield gap;
       }
-      // Before the query: an event that comes during it is seen by the next one.
+      // Before the query, so that an event during the query is found by the next one.
       const newest = this.#latest;
       const page = this.#page(whose, last);
       for (const event of page) {
@@ -101,7 +101,10 @@ export class EventLog implements Events {
     }
   }
 
-  /** A reader that fell behind what is kept, or whose number this ledger has never given: it is another ledger's. */
+  /**
+   * A reader that is behind the stored events, or whose number this ledger never assigned: it belongs to another
+   * ledger.
+   */
   #gapAfter(last: number): EventGap | undefined {
     if (last > this.#latest) return { type: 'gap', seq: this.#latest };
     const oldest = this.#oldest();

@@ -6,20 +6,20 @@ import { type Chapter, migrate, versionOf } from './migrate.ts';
 
 export type { Chapter };
 
-/** A checkpoint waits for the disk, and with it the whole host: four times fewer than by default, for 16 MB of log. */
+/** A checkpoint waits for the disk, and the host waits with it: four times fewer than by default, for 16 MB of log. */
 const checkpointPages = 4_000;
 
 /**
- * The SQLite file that remembers everything. What it says of the world may be behind the world: reality
- * moves first, the ledger records it, and a reconcile pass makes them agree.
+ * The SQLite file with Geode's records. The records may be behind reality: reality changes first, the ledger records
+ * it, and a reconcile pass brings them together.
  */
 export class Ledger implements Disposable {
   readonly file: string;
   readonly #connection: Connection;
 
   /**
-   * To `read` it there must be one already, and nothing is changed: not even brought up to date. What is written through
-   * a `durable` one outlives a power cut too.
+   * `read` needs an existing file and changes nothing, not even its format. Writes through a `durable` connection
+   * survive a power cut too.
    */
   constructor(file: string, chapters: readonly Chapter[], access: 'write' | 'durable' | 'read' = 'write') {
     this.file = file;
@@ -32,7 +32,7 @@ export class Ledger implements Disposable {
     // Read-only viewers lock the file briefly on close.
     this.#connection = this.#open({ timeoutMs: 1_000 });
     this.read(() => {
-      // NORMAL: the death of the process loses nothing; after a power cut reality says what the last moments were.
+      // NORMAL: the death of the process loses nothing; after a power cut, reality shows the last changes.
       const synchronous = access === 'durable' ? 'FULL' : 'NORMAL';
       this.#connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};
         PRAGMA wal_autocheckpoint = ${checkpointPages}`);
@@ -60,7 +60,7 @@ export class Ledger implements Disposable {
     }
   }
 
-  /** All of the work or none of it. */
+  /** Runs the work in one transaction, all or nothing. */
   write<T>(work: (sql: Sql) => T): T {
     return this.read((sql) => this.#connection.transaction(() => work(sql)));
   }

@@ -1,22 +1,22 @@
-/** The one migrator: of the ledger, of the file of keys and of memory's own file. */
+/** The migrator of the ledger, the key file and the memory file. */
 import type { Connection } from './connection.ts';
 
-/** The tables of one part: changes in the order of their making. One that was published is never edited. */
+/** The tables of one part, as a list of changes in order. A published change is never edited. */
 export interface Chapter {
   readonly name: string;
   readonly changes: readonly string[];
-  /** For a file from before there were chapters: how many of the changes it has. It may prepare the file for the rest. */
+  /** For a file from before the table of formats: how many of the changes it has. May prepare the file for the rest. */
   readonly adopt?: (connection: Connection) => number;
 }
 
-/** How many changes of a chapter a file has; 0 for a file that does not know it. */
+/** How many changes of a chapter a file has; 0 if it does not know the chapter. */
 export function versionOf({ sql }: Connection, { name }: Chapter): number {
   return Number(sql.get`SELECT version FROM chapters WHERE name = ${name}`?.version ?? 0);
 }
 
 /**
- * Brings the tables of each chapter up to date, each in one transaction, and writes nothing where they are. `isNewer`
- * makes the error for a file that a newer Geode wrote, which is left as it is.
+ * Brings the tables of each chapter up to date, each in one transaction, and writes nothing if they are. `isNewer`
+ * makes the error for a file of a newer Geode, which stays unchanged.
  */
 export function migrate(
   connection: Connection,
@@ -37,7 +37,7 @@ function bringUpToDate(
   isNewer: (chapter: Chapter, version: number) => Error,
 ): void {
   const { name, changes, adopt } = chapter;
-  // Asked again: another process may have been first.
+  // Check again, because another process may have been first.
   const known = versionOf(connection, chapter);
   const version = known === 0 ? (adopt?.(connection) ?? 0) : known;
   if (version > changes.length) throw isNewer(chapter, version);

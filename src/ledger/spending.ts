@@ -13,11 +13,11 @@ export interface DailyBudget {
 
 export interface Spent {
   readonly usd: number;
-  /** In and out together. */
+  /** Input and output together. */
   readonly tokens: number;
 }
 
-/** Why no model may be asked; undefined when one may. */
+/** Why no model may be called; undefined if calls are allowed. */
 export function budgetRefusal(spent: Spent, { usd, tokens }: DailyBudget): string | undefined {
   if (usd !== null && spent.usd >= usd)
     return `the budget of today is spent: $${spent.usd.toFixed(2)} of $${usd.toFixed(2)} (providers.daily_budget)`;
@@ -27,8 +27,8 @@ export function budgetRefusal(spent: Spent, { usd, tokens }: DailyBudget): strin
 }
 
 /**
- * The spending of one user on models on one day: Geode's own calls and calls through bindings. The one sum
- * that a budget is held against. A part that never wrote to this ledger has spent nothing.
+ * One user's spending on models on one day: Geode's own calls and calls through bindings. Budgets are compared with
+ * this total. A part that never wrote to this ledger has spent nothing.
  */
 export function spentOn(ledger: Ledger, user: string, day: string): Spent {
   return ledger.read((sql) => {

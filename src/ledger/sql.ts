@@ -1,12 +1,12 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 
 /**
- * Statements as they stand in the code, each made once for a connection. The tag store of `node:sqlite` is not used:
- * its statements outlive the end of the connection, which keeps the file open and locks it when they are collected.
+ * Prepared statements from template literals, one for each literal and connection. The tag store of `node:sqlite` is
+ * not used: its statements outlive the connection, which keeps the file open and locks it when they are collected.
  */
 export class Sql {
   readonly db: DatabaseSync;
-  /** There is one text for each place in the code. */
+  /** One text for each place in the code. */
   readonly #statements = new Map<TemplateStringsArray | string, StatementSync>();
 
   constructor(db: DatabaseSync) {
@@ -25,7 +25,7 @@ export class Sql {
     return this.#statement(text).run(...values);
   }
 
-  /** For a text that is put together of parts of the code; its values are `?`. */
+  /** For a text assembled from parts of the code; its values are `?`. */
   prepared(text: string): StatementSync {
     return this.#made(text, () => text);
   }

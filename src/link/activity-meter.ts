@@ -1,11 +1,11 @@
 import type { Activity } from '../seams/sandbox.ts';
 
-/** Knows how much goes on, and since when nothing does. */
+/** Counts activity, and when the last one ended. */
 export class ActivityMeter implements Activity {
   open = 0;
   endedAt = Date.now();
 
-  /** Something begins; the answer is to be called when it ends. */
+  /** Starts an activity; call the result when it ends. */
   begin(): () => void {
     this.open += 1;
     return () => {

@@ -5,7 +5,7 @@ import { protocolError } from '../base/protocol-error.ts';
 import type { Link } from './link.ts';
 import { chunksOf, openStream, parseJson, responseOf } from './request.ts';
 
-/** A guest that writes longer lines, or announces what it may not, ends its own link. */
+/** A guest that sends longer lines or forbidden announcements loses its link. */
 const longestLine = 64 * 1024;
 const retryMs = 250;
 
@@ -19,14 +19,14 @@ type Announcement = z.infer<typeof announcementSchema>;
 
 export interface AnnouncementsOptions {
   readonly on: (announcement: Announcement) => void;
-  /** The stream restarted or lost events: ask for everything that waits. */
+  /** The stream restarted or lost events: query everything that waits. */
   readonly onGap: () => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Follows the guest's event stream over every connection that the link takes, until the signal or the end of the
- * sandbox. Listening is no activity: it keeps no idle sandbox awake.
+ * Follows the guest's event stream across connections of the link, until the signal or the end of the sandbox.
+ * Listening does not count as activity.
  */
 export async function followAnnouncements(link: Link, options: AnnouncementsOptions): Promise<void> {
   const { signal } = options;
@@ -35,7 +35,7 @@ export async function followAnnouncements(link: Link, options: AnnouncementsOpti
       const session = await link.session({ signal });
       await link.guarded(() => listen(session, options));
     } catch {
-      // A lost link comes back, a paused sandbox is resumed; a dead one ends the loop.
+      // A lost link returns, a paused sandbox is resumed; a dead sandbox ends the loop.
     }
     await delay(retryMs, undefined, { signal, ref: false }).catch(() => {});
   }

@@ -7,8 +7,8 @@ import { ProcessStream } from './process-stream.ts';
 import { processListSchema } from './schemas.ts';
 
 /**
- * Joins a process from any offset: first what the journal holds, then what the guest still has, each byte
- * once. A process that has ended and that the guest has forgotten is read from its journal alone.
+ * Joins a process from any offset: first the journal, then what the guest still has, each byte once. A process that
+ * has ended and that the guest has forgotten is read from its journal only.
  */
 export async function attachProcess(
   link: Link,
@@ -41,8 +41,8 @@ export async function attachProcess(
 }
 
 /**
- * Joins where the record ends. Another handle may move the guest past that place in between; then it has
- * moved the end of the record as well.
+ * Joins where the record ends. Another handle may have acknowledged output past that place; then the record has grown
+ * as well.
  */
 async function joinAtEnd(link: Link, id: string, journal: Journal, cancel: Cancel): Promise<ProcessStream> {
   for (;;) {
@@ -55,7 +55,7 @@ async function joinAtEnd(link: Link, id: string, journal: Journal, cancel: Cance
   }
 }
 
-/** A process that is over: everything is on record. */
+/** An ended process: everything is on record. */
 class ProcessReplay implements Process {
   readonly id: string;
   readonly pid = 0;
@@ -89,7 +89,7 @@ class ProcessReplay implements Process {
   }
 }
 
-/** A process that runs on: the record first, the rest as it comes. */
+/** A running process: the record first, then live output. */
 class ProcessContinuation implements Process {
   readonly id: string;
   readonly pid: number;
@@ -107,7 +107,7 @@ class ProcessContinuation implements Process {
     this.#join = join;
   }
 
-  /** A faster handle has the guest forget what this one has not heard yet: the record has it, and the exit. */
+  /** A faster handle made the guest drop output that this one has not read: the record has it, and the exit. */
   async *[Symbol.asyncIterator](): AsyncGenerator<ProcessEvent> {
     for (;;) {
       for (const event of this.#journal.read(this.#next)) {
@@ -125,7 +125,7 @@ class ProcessContinuation implements Process {
     }
   }
 
-  /** Joins again if this handle was left behind; gives the reason if it cannot go on. */
+  /** Joins again if this handle fell behind; returns the reason if that is impossible. */
   async #rejoin(error: unknown): Promise<unknown> {
     if (!isGeodeError(error, 'invalid_input') || this.#journal.length <= this.#live.offset) return error;
     try {

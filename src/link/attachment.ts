@@ -10,20 +10,20 @@ import { startedSchema } from './schemas.ts';
 
 const startDeadlineMs = 30_000;
 
-/** The spec of a process in the guest's words. */
+/** The process spec in the guest's format. */
 export interface GuestCommand {
   readonly id: string;
   readonly [field: string]: unknown;
 }
 
-/** A live stream of frames, opened and past its `started`. */
+/** A live stream of frames, after its `started`. */
 export interface Attachment {
   readonly stream: ClientHttp2Stream;
   readonly frames: AsyncGenerator<Frame>;
   readonly pid: number;
 }
 
-/** Starts a process and stays with it. */
+/** Starts a process and follows it. */
 export async function startAttachment(
   link: Link,
   command: GuestCommand,
@@ -33,13 +33,13 @@ export async function startAttachment(
   return attach(link, '/v1/processes', 0, first, cancel).catch(async (error) => {
     if (isGeodeError(error, 'link_lost') && link.end === undefined)
       return resume(link, command.id, first, cancel);
-    // It may have been started all the same; nobody would ever hear of it.
+    // It may have started anyway, and nobody would ever read its output.
     if (isGeodeError(error, 'cancelled') || isGeodeError(error, 'timed_out')) forget(link, command.id);
     throw error;
   });
 }
 
-/** Joins a process that runs, or that has ended and is not forgotten. */
+/** Joins a running process, or an ended one that the guest still knows. */
 export function joinAttachment(
   link: Link,
   id: string,
@@ -84,7 +84,7 @@ function forget(link: Link, id: string): void {
   link.call('DELETE', `/v1/processes/${id}`, z.unknown()).catch(() => {});
 }
 
-/** The link broke while a process was being started: it runs already, or it was never started. */
+/** The link broke during the start: the process runs already, or it was never started. */
 async function resume(link: Link, id: string, first: Buffer, cancel: Cancel): Promise<Attachment> {
   try {
     return await joinAttachment(link, id, 0, cancel);

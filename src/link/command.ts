@@ -31,12 +31,12 @@ const commandSchema = z.object({
   opening: z.instanceof(Uint8Array).optional(),
 });
 
-/** When the guest kills it; `undefined`: never. */
+/** When the guest kills it; undefined: never. */
 export function timeoutOf({ timeoutMs = defaultTimeoutMs }: Command): number | undefined {
   return timeoutMs ?? undefined;
 }
 
-/** A command in the guest's words. Whatever is out of range is refused by name, never clamped. */
+/** A command in the guest's format. Values out of range are refused by name, never clamped. */
 export function guestCommand(id: string, command: Command): GuestCommand {
   const parsed = commandSchema.safeParse(command);
   if (!parsed.success) {

@@ -1,12 +1,13 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import { Duplex } from 'node:stream';
 
-/** How far a writer may be ahead of the link: with less, each chunk would wait for the one before it to be sent. */
+/** Maximum bytes the writer may be ahead of the link: with less, each chunk would wait for the previous one. */
 const aheadBytes = 256 * 1024;
 
 /**
- * A stream of the link as an ordinary connection. Node's HTTP server writes strings of several encodings at once, which
- * an HTTP/2 stream garbles; this gives it bytes only. What came before the other side closed can be read to its end.
+ * A stream of the link as an ordinary connection. Node's HTTP server mixes strings of several encodings, which an
+ * HTTP/2 stream garbles; this one passes bytes only. Bytes received before the other side closed can be read to the
+ * end.
  */
 export class ConnectionStream extends Duplex {
   readonly #stream: ClientHttp2Stream;
@@ -32,8 +33,8 @@ export class ConnectionStream extends Duplex {
   }
 
   /**
-   * The other side has said its last word, which was that many bytes since the beginning, and may still be answered. A
-   * guest says so apart from the stream, which it can only end as a whole.
+   * The other side has sent its last byte, at this total count, and may still receive. The guest reports this
+   * separately, because it can only end an HTTP/2 stream as a whole.
    */
   endAfter(bytes: number): void {
     this.#lastByte = bytes;
@@ -46,7 +47,7 @@ export class ConnectionStream extends Duplex {
     this.push(null);
   }
 
-  /** As a socket has it: 0 means never. */
+  /** As on a socket: 0 means never. */
   setTimeout(ms: number): this {
     this.#stream.setTimeout(ms);
     return this;

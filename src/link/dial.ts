@@ -6,25 +6,25 @@ import { onAbort } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 
 /**
- * Where connections to a guest come from. A dialer offers each one it gets, again and again as they are
- * lost, until it is closed; which of them is worth something is decided by the handshake.
+ * Where connections to a guest come from. A dialer offers new connections until it is closed; the handshake decides
+ * which one is accepted.
  */
 export interface Dialer {
   start(offer: Offer): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Resolves when the connection has proven to be the guest's, or was turned away. */
+/** Resolves when the connection has proven to be the guest's, or was refused. */
 type Offer = (connection: Duplex) => Promise<void>;
 
-/** Unproven connections at once. Anything in the sandbox can connect, so it must stay cheap. */
+/** Maximum unproven connections at once. Anything in the sandbox can connect, so each must be cheap. */
 const mostUnproven = 16;
-/** More than enough for the copy of a killed host to go. */
+/** More than enough time for the copy of a killed host to exit. */
 const copyLivesMs = 3_000;
 /** The kernel's limit for the path of a Unix socket. */
 const longestSocketPath = 107;
 
-/** The host listens and the guest dials in: the host never follows a path that the sandbox made. */
+/** The host listens and the guest connects, so the host never follows a path that the sandbox made. */
 export function socketDialer(path: string): Dialer {
   checkSocketPath(path);
   const open = new Set<Duplex>();
@@ -47,19 +47,19 @@ export function socketDialer(path: string): Dialer {
       if (await isHeld(path)) {
         throw new GeodeError('sandbox_held', 'Another host holds this sandbox.');
       }
-      // A host that was killed leaves its socket file; the folder is ours alone, so it is ours to remove.
+      // A killed host leaves its socket file; the folder belongs to Geode alone, so it may be removed.
       await rm(path, { force: true });
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen(path, resolve);
       });
-      // The folder above is closed to other users of the host; inside, the guest's user must get through.
+      // The parent folder is closed to other users of the host; this one must admit the guest's user.
       await chmod(path, 0o666);
     },
     async close() {
       for (const connection of open) connection.destroy();
       if (!server.listening) return;
-      // The file goes with it, and at once: a later host may have one of its own there before the rest has ended.
+      // Unlinked at once: a later host may have created its own file there before closing is complete.
       await new Promise((resolve) => server.close(resolve));
     },
   };
@@ -75,8 +75,8 @@ export function checkSocketPath(path: string): void {
 }
 
 /**
- * A host that was killed while it started a process leaves a copy of itself, with all its sockets, until that copy has
- * become the other program: on a busy machine a moment later.
+ * A host that was killed while it started a process leaves a copy of itself, with all its sockets, until that copy
+ * has executed the other program: on a busy machine this takes a moment.
  */
 async function isHeld(path: string): Promise<boolean> {
   for (const until = Date.now() + copyLivesMs; await isListening(path); await delay(firstPauseMs)) {
@@ -85,7 +85,7 @@ async function isHeld(path: string): Promise<boolean> {
   return false;
 }
 
-/** Somebody answers at a socket only while they live. */
+/** A socket answers only while its process lives. */
 function isListening(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const trial = connect(path);
@@ -128,7 +128,7 @@ async function keepDialing(
       await closed;
       if (performance.now() - since > longestPauseMs) pauseMs = firstPauseMs;
     } catch {
-      // Whether the sandbox is gone or only slow is the link's question, and it asks the runtime.
+      // The link asks the runtime whether the sandbox is gone or only slow.
     }
     await delay(pauseMs, undefined, { signal }).catch(() => {});
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);

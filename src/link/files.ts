@@ -14,7 +14,7 @@ import { type Content, upload } from './upload.ts';
 const largestRead = 64 * 1024 ** 2;
 const largestAnswer = 64 * 1024;
 const treeDeadlineMs = 600_000;
-/** A guest that sends nothing for so long in the middle of a file has stopped sending. */
+/** A guest that sends nothing for this long in the middle of a file has stopped. */
 const longestSilenceMs = 60_000;
 
 const factsSchema = z.object({
@@ -36,12 +36,12 @@ const watchSchema = z.object({
 });
 const nothing = z.unknown();
 
-/** Looks at or changes one name: the deadline of any call is enough. */
+/** Reads or changes one name: the usual deadline is enough. */
 function isQuick(op: string): boolean {
   return ['stat', 'exists', 'mkdir', 'chmod'].includes(op);
 }
 
-/** Reach of a call: the workdir only, whatever links say, or everything that the sandbox's user may touch. */
+/** Reach of a call: the workdir only, whatever links exist, or everything that the sandbox's user may access. */
 export type Scope = 'workspace' | 'sandbox';
 
 /** The files of a sandbox, each call one request to its guest. */
@@ -156,7 +156,7 @@ export function guestFiles(link: Link, scope: Scope): Files {
           sparse,
         });
       } catch (error) {
-        // An existing file is not ours.
+        // Do not delete an existing file.
         if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST'))
           await rm(hostFile, { force: true });
         throw error;
@@ -185,7 +185,7 @@ async function* download(
 interface Answer {
   readonly stream: ClientHttp2Stream;
   readonly headers: IncomingHttpHeaders;
-  /** Why the content ends too early, if the guest says so behind it. */
+  /** Why the content ends too early, if the guest reports it after the content. */
   fault(): GeodeError | undefined;
 }
 
@@ -220,7 +220,7 @@ async function* contentOf(
 ): AsyncGenerator<Uint8Array> {
   try {
     yield* chunksOf(stream, silenceMs);
-    // The trailers are behind the last byte.
+    // The trailers come after the last byte.
     await nextTurn();
     const failure = fault();
     if (failure !== undefined) throw failure;
@@ -230,7 +230,7 @@ async function* contentOf(
   }
 }
 
-/** Newline-delimited JSON, each line bounded; `ready` is swallowed: the first change comes after it. */
+/** Newline-delimited JSON with a maximum line length; skips `ready`, which comes before the first change. */
 async function* watch(
   link: Link,
   target: string,

@@ -9,8 +9,8 @@ const graceMs = 15_000;
 const killDeadlineMs = 10_000;
 
 /**
- * Reads a process to its exit. A cancel kills the whole tree and waits for the exit. Neither a cancel nor a
- * timeout waits for ever for a guest that keeps silent: then the reading stops, and there is no result.
+ * Reads a process to its exit. A cancel kills the whole tree and waits for the exit. Neither a cancel nor a timeout
+ * waits forever for a silent guest: then reading stops without a result.
  */
 export async function followToEnd(
   process: ProcessStream,

@@ -1,6 +1,6 @@
 import { protocolError } from '../base/protocol-error.ts';
 
-/** The frames of a process stream, see docs/protocol.md. The journal on disk is made of the same frames. */
+/** The frames of a process stream, see docs/protocol.md. The journal on disk uses the same frames. */
 export const frameTypes = {
   spec: 1,
   stdin: 2,
@@ -43,8 +43,8 @@ export function encodeJson(type: number, value: unknown): Buffer {
 }
 
 /**
- * Cuts a byte stream into frames. It holds at most one frame, trusts no length, and passes payloads on
- * without copying where a frame arrives in one piece.
+ * Cuts a byte stream into frames. Holds at most one frame, trusts no length, and passes a payload without copying if
+ * its frame arrives in one piece.
  */
 export class FrameReader {
   #pending: Buffer = Buffer.alloc(0);
@@ -65,7 +65,7 @@ export class FrameReader {
     this.#pending = buffer;
   }
 
-  /** Bytes of a frame that has not arrived whole. */
+  /** Bytes of an incomplete frame. */
   get pendingBytes(): number {
     return this.#pending.length;
   }

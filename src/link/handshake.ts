@@ -8,7 +8,7 @@ const protocolVersion = 1;
 const deadlineMs = 5_000;
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** The first claim binds this to a guest; later claims prove it. */
+/** The first claim binds this object to a guest; later claims prove it. */
 export interface Claim {
   readonly secret: string;
   readonly env: Readonly<Record<string, string>>;
@@ -30,8 +30,8 @@ export function newSecret(): string {
 }
 
 /**
- * Makes a fresh connection worth something: the first one hands the guest its secret before anything
- * else runs in the sandbox, every later one proves on both sides that the secret is known.
+ * Authenticates a fresh connection. The first one gives the guest its secret before anything else runs in the
+ * sandbox. On every later one both sides prove that they know the secret.
  */
 export async function shakeHands(session: ClientHttp2Session, claim: Claim, fresh: boolean): Promise<void> {
   const nonce = newSecret();
@@ -48,7 +48,8 @@ export async function shakeHands(session: ClientHttp2Session, claim: Claim, fres
       `The guest speaks protocol ${hello.protocol}, this host speaks ${protocolVersion}.`,
     );
   }
-  // Once untrusted code runs inside, only a peer that proves to know the secret is the guest. The secret is sent to no other.
+  // Once untrusted code runs inside, only a peer that proves to know the secret is the guest. The secret is never
+  // sent to another.
   const proven = isProof(hello.proof, claim.secret, `guest${nonce}`);
   if (hello.claimed ? !proven : !fresh) {
     throw new GeodeError(

@@ -25,7 +25,7 @@ export class GuestHatch implements Hatch {
   readonly #denials: Denial[] = [];
   #serving: AbortController | undefined;
 
-  /** The folder is in the sandbox: sockets are made there. */
+  /** The folder for sockets, inside the sandbox. */
   constructor(link: Link, folder: string) {
     this.#link = link;
     this.#folder = folder;

@@ -15,12 +15,12 @@ import { type Vital, Watch } from './watch.ts';
 export interface LinkOptions {
   readonly dialer: Dialer;
   readonly claim: Claim;
-  /** The guest has just been made and nothing else runs in the sandbox: the first to answer is it. */
+  /** The guest was just created and nothing else runs in the sandbox: the first to answer is the guest. */
   readonly fresh: boolean;
-  /** The sandbox is paused now: its guest answers when it is resumed. */
+  /** The sandbox is paused now: its guest answers after it is resumed. */
   readonly paused?: boolean;
   readonly vital: (signal: AbortSignal) => Promise<Vital>;
-  /** How often the guest is asked for a sign of life, and how long it has for it. */
+  /** Interval and timeout of pings to the guest. */
   readonly pingEveryMs?: number;
 }
 
@@ -31,7 +31,7 @@ const usualPingEveryMs = 10_000;
 interface CallOptions extends Cancel {
   readonly body?: unknown;
   readonly deadlineMs?: number;
-  /** A question about the sandbox, not work in it: no activity. */
+  /** A question about the sandbox, which does not count as activity. */
   readonly quiet?: boolean;
 }
 
@@ -41,8 +41,8 @@ interface Waiter {
 }
 
 /**
- * The one connection to a guest, over all the connections that it takes. Calls wait for a lost one to come
- * back; when the runtime reports the end of the sandbox, every waiting call fails at once.
+ * The one link to a guest, across all its connections. Calls wait for a lost connection to return; when the runtime
+ * reports the end of the sandbox, every waiting call fails at once.
  */
 export class Link {
   readonly #options: LinkOptions;
@@ -78,7 +78,7 @@ export class Link {
     });
   }
 
-  /** Ready when the guest has answered, or at once for one that is paused. On failure the dialer is closed. */
+  /** Resolves when the guest has answered, or at once for a paused one. A failure closes the dialer. */
   static async open(
     options: LinkOptions,
     { deadlineMs, signal }: { deadlineMs: number } & Cancel,
@@ -87,7 +87,7 @@ export class Link {
     try {
       await options.dialer.start((connection) => link.#welcome(connection));
       link.#watch.keep(undefined);
-      // Give a new command the next moment before asking.
+      // Let a new command run before the first ping.
       if (!options.fresh) void link.#watch.askVital();
       if (!link.paused) await link.#ready({ deadlineMs, signal });
       return link;
@@ -117,31 +117,31 @@ export class Link {
     return this.#pauses.paused;
   }
 
-  /** For how long the sandbox has been paused or held still in all. */
+  /** Total time that the sandbox has been paused or held still. */
   get pausedMs(): number {
     return this.#pauses.ms;
   }
 
-  /** From before the guest is frozen on, nothing new is asked of it. One that was not to be frozen to its end is thawed. */
+  /** Accepts no new calls from before the freeze. If the freeze fails half-way, the sandbox is thawed. */
   async pause(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<void> {
     if (this.#end !== undefined) throw this.#end;
     await this.#pauses.pause(freeze, thaw);
   }
 
-  /** Ready when the guest has answered. */
+  /** Resolves when the guest has answered. */
   async resume(thaw: () => Promise<void>, ready: { deadlineMs: number } & Cancel): Promise<void> {
     if (this.#end !== undefined) throw this.#end;
     await this.#pauses.resume(thaw);
     await this.#ready(ready);
   }
 
-  /** Holds the guest still without a word to those who call: they wait. The result lets it go on, and is called once. */
+  /** Freezes the guest without refusing calls: they wait. Call the result once to continue. */
   async hold(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<() => Promise<void>> {
     if (this.#end !== undefined) throw this.#end;
     return this.#pauses.hold(freeze, thaw);
   }
 
-  /** The live session, or the next one: a lost link is waited for, a dead sandbox is not. */
+  /** The current session, or the next one: waits for a lost link, but not for a dead sandbox. */
   async session({ signal }: Cancel = {}): Promise<ClientHttp2Session> {
     if (this.#end !== undefined) throw this.#end;
     if (this.paused) throw sandboxPaused();
@@ -178,14 +178,14 @@ export class Link {
     }
   }
 
-  /** A stream that counts as activity for as long as it is open. */
+  /** A stream that counts as activity while it is open. */
   stream(session: ClientHttp2Session, method: string, path: string, signal?: AbortSignal): ClientHttp2Stream {
     const stream = openStream(session, method, path, signal);
     stream.once('close', this.#meter.begin());
     return stream;
   }
 
-  /** Without a request: answered by the other end of the connection itself. */
+  /** No request: the other end of the connection answers by itself. */
   async ping({ signal }: Cancel = {}): Promise<void> {
     const session = await this.session({ signal });
     const deadline = { ms: callDeadlineMs, what: 'Waiting for an answer from the sandbox', signal };
@@ -198,7 +198,7 @@ export class Link {
     return this.guarded(() => within(deadline, () => responseOf(stream)));
   }
 
-  /** Runs a conversation with the guest; one that breaks the protocol ends the link. */
+  /** Runs a conversation with the guest; a protocol violation ends the link. */
   async guarded<T>(conversation: () => Promise<T>): Promise<T> {
     try {
       return await conversation();

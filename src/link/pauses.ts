@@ -2,20 +2,20 @@ import { GeodeError } from '../base/errors.ts';
 
 interface PausesOptions {
   readonly paused: boolean;
-  /** After it was paused or resumed, by us or by somebody else. */
+  /** Called after a pause or resume, by this host or by somebody else. */
   readonly onChange: () => void;
   /** If a sandbox cannot be frozen or thawed, it may have ended: returns that error, or the given one. */
   readonly explain: (error: unknown) => Promise<unknown>;
 }
 
-/** Whether the sandbox is paused or held still, and for how long its time has stood still in all. */
+/** Whether the sandbox is paused or held still, and for how long in total. */
 export class Pauses {
   readonly #options: PausesOptions;
   #paused: boolean;
   #held = false;
   #since: number | undefined;
   #totalMs = 0;
-  /** Odd while a pause or a resume is under way, and during a hold. */
+  /** Odd during a pause, a resume or a hold. */
   #turns = 0;
 
   constructor(options: PausesOptions) {
@@ -43,12 +43,12 @@ export class Pauses {
     this.#options.onChange();
   }
 
-  /** It counts as paused from before it is frozen. One that was not to be frozen to its end is thawed. */
+  /** Counts as paused from before the freeze. If the freeze fails half-way, the sandbox is thawed. */
   async pause(freeze: () => Promise<void>, thaw: () => Promise<void>): Promise<void> {
     const before = this.#paused;
     this.set(true);
     await this.#turning(freeze).catch(async (error) => {
-      // A sandbox that cannot be thawed either counts as paused, so that it can be resumed.
+      // A sandbox that cannot be thawed counts as paused, so that it can be resumed.
       if (!before)
         await this.#turning(thaw).then(
           () => this.set(false),
@@ -74,7 +74,10 @@ export class Pauses {
     return free;
   }
 
-  /** To be asked later whether no turn began or ended since: during one, the runtime may say either. */
+  /**
+   * Ask the result later whether a pause or resume started or ended since: during one, the runtime may report either
+   * state.
+   */
   steady(): () => boolean {
     const before = this.#turns;
     return () => before % 2 === 0 && before === this.#turns;

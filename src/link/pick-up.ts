@@ -10,7 +10,7 @@ const mostPickingUp = 64;
 
 export const connectionId = z.string().regex(/^\d{1,20}$/);
 
-/** A connection that waits in the guest; the door is where the guest says it came through. */
+/** A connection that waits in the guest; `door` is the door that the guest reports. */
 export interface Waiting {
   readonly id: string;
   readonly door: string;
@@ -24,12 +24,12 @@ export interface PickUpOptions extends Cancel {
   readonly endType?: string;
   /** The folder of the calls that pick one up: `/v1/hatch/connections`. */
   readonly path: string;
-  /** All that wait, asked for when announcements may have been missed. */
+  /** All that wait, queried when announcements may have been missed. */
   readonly pending: () => Promise<readonly Waiting[]>;
   readonly onConnection: (door: string, stream: Duplex) => void;
 }
 
-/** Picks up every connection that programs in the sandbox make, each once, until the signal. */
+/** Picks up every connection of programs in the sandbox, each once, until the signal. */
 export function pickUp(link: Link, options: PickUpOptions): void {
   const { type, endType, signal, pending } = options;
   const { take, end } = picker(link, options);
@@ -41,7 +41,7 @@ export function pickUp(link: Link, options: PickUpOptions): void {
       else if (announced === endType) end(id, bytes);
     },
     onGap: () => {
-      // When the link is lost again, the next beginning asks again.
+      // If the link is lost again, the next start asks again.
       pending().then(
         (waiting) => waiting.forEach(take),
         () => {},
@@ -56,7 +56,7 @@ interface Picker {
   end(id: string, bytes: number): void;
 }
 
-/** Each connection once, whether it was announced or found; a bounded number at a time. */
+/** Each connection once, announced or found; a limited number at a time. */
 function picker(link: Link, { path, signal, onConnection }: PickUpOptions): Picker {
   const queue: Waiting[] = [];
   const known = new Set<string>();
@@ -76,7 +76,7 @@ function picker(link: Link, { path, signal, onConnection }: PickUpOptions): Pick
       if (bytes !== undefined) stream.endAfter(bytes);
       onConnection(waiting.door, stream);
     } catch {
-      // The program gave up, or the link is lost.
+      // The program gave up, or the link was lost.
     } finally {
       active -= 1;
       known.delete(waiting.id);

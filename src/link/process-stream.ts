@@ -12,13 +12,13 @@ import type { Link } from './link.ts';
 import { linkLost, parseJson } from './request.ts';
 import { exitSchema } from './schemas.ts';
 
-/** Acks cost a frame each, so they go out for this much output at once. */
+/** Acks cost a frame each, so one is sent for this much output. */
 const ackEveryBytes = 256 * 1024;
 const mostIdleAttachments = 20;
 const longestPauseMs = 1_000;
 const pausedLookMs = 100;
 
-/** One process, over every connection that it takes to follow it to its end. */
+/** One process, across all connections needed to follow it to its end. */
 export class ProcessStream implements Process {
   readonly id: string;
   readonly pid: number;
@@ -29,7 +29,7 @@ export class ProcessStream implements Process {
   #acked: number;
   #reading = false;
   #dropped = false;
-  /** Attachments in a row that brought nothing. */
+  /** Successive attachments without any event. */
   #idleAttachments = 0;
 
   private constructor(
@@ -68,12 +68,12 @@ export class ProcessStream implements Process {
     return new ProcessStream(link, id, attachment, from, journal);
   }
 
-  /** For how long its sandbox has been paused in all. */
+  /** Total time that its sandbox has been paused. */
   get pausedMs(): number {
     return this.#link.pausedMs;
   }
 
-  /** Where the next byte belongs. */
+  /** The offset of the next byte. */
   get offset(): number {
     return this.#offset;
   }
@@ -106,7 +106,7 @@ export class ProcessStream implements Process {
     }
   }
 
-  /** Stops listening, also in the middle of a wait for a guest that says nothing. */
+  /** Stops reading, even while it waits for a silent guest. */
   drop(): void {
     this.#dropped = true;
     this.#attachment.stream.destroy();
@@ -135,7 +135,7 @@ export class ProcessStream implements Process {
     return this.#send(encodeJson(frameTypes.resize, size));
   }
 
-  /** Events of the present attachment; `link_lost` when it breaks before the exit. */
+  /** Events of the current attachment. Throws `link_lost` if it breaks before the exit. */
   async *#follow(): AsyncGenerator<ProcessEvent> {
     for await (const frame of this.#attachment.frames) {
       if (frame.offset !== this.#offset)
@@ -158,7 +158,7 @@ export class ProcessStream implements Process {
     throw linkLost();
   }
 
-  /** A faster handle had the guest forget what this one has not heard, after it went on record. */
+  /** A faster handle made the guest drop output that this one has not read, after it was recorded. */
   #leftBehind(error: unknown): boolean {
     const forgotten = isGeodeError(error, 'invalid_input') || isGeodeError(error, 'process_not_found');
     return (
@@ -188,7 +188,7 @@ export class ProcessStream implements Process {
     this.#attachment.stream.write(encodeFrame(frameTypes.ack, undefined, this.#offset));
   }
 
-  /** While the sandbox is paused nothing is due, and nobody gives up. */
+  /** While the sandbox is paused no deadline applies. */
   async #reattach(): Promise<Attachment> {
     for (;;) {
       while (this.#link.paused && !this.#dropped) await delay(pausedLookMs);

@@ -16,7 +16,7 @@ export interface JsonRequest<T> extends Cancel {
   readonly deadlineMs: number;
 }
 
-/** One small question and its answer, checked: the guest is not trusted with its shape or its size. */
+/** One small request and its checked answer: the guest is trusted with neither its shape nor its size. */
 export async function requestJson<T>(session: ClientHttp2Session, request: JsonRequest<T>): Promise<T> {
   const what = `${request.method} ${request.path.replace(/\?.*/, '')} in the sandbox`;
   return within({ ms: request.deadlineMs, what, signal: request.signal }, async (signal) => {
@@ -29,8 +29,8 @@ export async function requestJson<T>(session: ClientHttp2Session, request: JsonR
 }
 
 /**
- * A stream that is reset when the signal fires, and whose late errors are ignored. Reset means
- * `destroy`: `close` would first end the body, and half an upload would look whole.
+ * A stream that is reset when the signal fires; its late errors are ignored. Reset means `destroy`: `close` would
+ * first end the body, and half an upload would look complete.
  */
 export function openStream(
   session: ClientHttp2Session,
@@ -42,7 +42,7 @@ export function openStream(
     throw new GeodeError('link_lost', 'The link to the sandbox is closed.');
   const stream = session.request({ ':method': method, ':path': path }, { endStream: false });
   stream.on('error', () => {});
-  // A stream that nobody has begun to read is drained into nothing when its other end closes: this one waits.
+  // Node drains an unread stream when its other end closes; this one waits for its reader.
   stream.pause();
   if (signal !== undefined) {
     const reset = () => stream.destroy();
@@ -52,7 +52,7 @@ export function openStream(
   return stream;
 }
 
-/** Resolves with the headers of a 2xx answer; any other answer is its error, a lost stream is `link_lost`. */
+/** Resolves to the headers of a 2xx answer. Throws the error of any other answer, and `link_lost` for a lost stream. */
 export async function responseOf(stream: ClientHttp2Stream): Promise<IncomingHttpHeaders> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingHttpHeaders>();
   const lost = () => reject(linkLost());
@@ -75,8 +75,8 @@ export async function collect(stream: ClientHttp2Stream, limit: number): Promise
 }
 
 /**
- * The body of an answer to its end; a body that breaks off is `link_lost`. Node's own iterator takes a
- * stream that the other side has closed for a broken one, even while its last bytes wait to be read.
+ * The body of an answer to its end; an interrupted body throws `link_lost`. Node's own iterator reports a stream
+ * closed by the other side as broken, even while its last bytes wait to be read.
  */
 export async function* chunksOf(stream: ClientHttp2Stream, longestSilenceMs = 0): AsyncGenerator<Buffer> {
   let state: 'open' | 'ended' | 'closed' = stream.readableEnded
@@ -94,7 +94,7 @@ export async function* chunksOf(stream: ClientHttp2Stream, longestSilenceMs = 0)
     if (state === 'open') state = 'closed';
     wake();
   };
-  // Zero: silence is no sign of anything, as in a process that says nothing.
+  // Zero: no timeout, because a process may be silent for any time.
   stream.setTimeout(longestSilenceMs, () => stream.destroy());
   stream.on('readable', onReadable).on('end', onEnd).on('close', onClose);
   try {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The guest's answers about processes. It is not trusted with their shape. */
+/** The guest's answers about processes, whose shape is not trusted. */
 export const exitSchema = z
   .object({
     exitCode: z.number().int().nullable(),
@@ -15,7 +15,7 @@ export const startedSchema = z.object({ id: z.string(), pid: z.number().int().no
 
 const childSchema = z.object({ pid: z.number(), ppid: z.number(), command: z.string() });
 
-/** Zero is what a terminal says that was given no size, or that is gone. */
+/** Zero is the size of a terminal that was given none, or that is gone. */
 const side = z.number().int().min(0).max(65_535);
 
 export const processListSchema = z.object({

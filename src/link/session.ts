@@ -15,7 +15,7 @@ export function openSession(connection: Duplex): ClientHttp2Session {
     settings: { enablePush: false, initialWindowSize: streamWindowBytes, maxFrameSize: frameBytes },
   });
   session.on('error', () => {});
-  // A stream other than a socket may end before the session looks at it.
+  // A stream other than a socket may end before the session reads it.
   connection.once('close', () => session.destroy());
   session.once('connect', () => {
     if (!session.destroyed) session.setLocalWindowSize(sessionWindowBytes);
@@ -23,7 +23,7 @@ export function openSession(connection: Duplex): ClientHttp2Session {
   return session;
 }
 
-/** Cuts off a guest that does not answer a ping in time, unless this host itself was late. */
+/** Disconnects a guest that does not answer a ping in time, unless this host itself was late. */
 export function checkPulse(session: ClientHttp2Session, withinMs: number, isExcused: () => boolean): void {
   const late = setTimeout(() => {
     if (!isExcused()) session.destroy();
@@ -32,7 +32,7 @@ export function checkPulse(session: ClientHttp2Session, withinMs: number, isExcu
   if (!sent) clearTimeout(late);
 }
 
-/** Answered by the other end of the connection itself; a session that ends answers that it was lost. */
+/** The other end of the connection answers by itself; a session that ends counts as lost. */
 export function pong(session: ClientHttp2Session): Promise<void> {
   return new Promise((resolve, reject) => {
     const lost = () => reject(linkLost());

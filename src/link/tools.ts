@@ -16,7 +16,7 @@ export class GuestTools implements ToolDoor {
   readonly #folder: string;
   #serving: AbortController | undefined;
 
-  /** The folder is in the sandbox, and made there if need be. */
+  /** The folder is in the sandbox and is created if needed. */
   constructor(link: Link, folder: string) {
     this.#link = link;
     this.#folder = folder;

@@ -10,7 +10,7 @@ export type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 const largestAnswer = 64 * 1024;
 const longestSilenceMs = 600_000;
 
-/** Sends a body of any length, no faster than it is taken, and gives the answer. */
+/** Sends a body of any length, with backpressure, and returns the answer. */
 export async function upload(
   link: Link,
   method: string,
@@ -22,7 +22,7 @@ export async function upload(
   const session = await link.session({ signal });
   return link.guarded(async () => {
     const stream = link.stream(session, method, target, signal);
-    // Nothing taken and nothing answered for so long: the other side has stopped.
+    // Without progress or an answer for this long, the other side has stopped.
     stream.setTimeout(longestSilenceMs, () => stream.destroy());
     const answered = responseOf(stream);
     answered.catch(() => {});
@@ -33,7 +33,7 @@ export async function upload(
     } catch (error) {
       stream.destroy();
       throwIfCancelled(signal, 'The upload');
-      // An early refusal ends the stream under our feet: what it says is the better reason.
+      // An early refusal ends the stream during the upload: its message is the better reason.
       if (isGeodeError(error, 'link_lost')) await answered;
       throw error;
     }

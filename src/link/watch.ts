@@ -7,14 +7,14 @@ const vitalEveryMs = 200;
 const pausedVitalEveryMs = 2_000;
 const vitalDeadlineMs = 3_000;
 
-/** Asks the runtime about the room: this tells a dead sandbox from a slow one. */
+/** Asks the runtime about the room, to tell a dead sandbox from a slow one. */
 export type Vital =
   | { readonly alive: true; readonly paused?: boolean }
   | { readonly alive: false; readonly reason: string };
 
 interface WatchOptions {
   readonly vital: (signal: AbortSignal) => Promise<Vital>;
-  /** How often the guest is asked for a sign of life, and how long it has for it. */
+  /** Interval and timeout of pings to the guest. */
   readonly pingEveryMs: number;
   readonly pauses: Pauses;
   readonly onEnd: (reason: string) => void;
@@ -31,7 +31,7 @@ export class Watch {
     this.#options = options;
   }
 
-  /** Over a live session the guest is asked; without one, and while it is paused, the runtime is. */
+  /** With a live session it asks the guest; without one, and while paused, it asks the runtime. */
   keep(session: ClientHttp2Session | undefined): void {
     clearInterval(this.#timer);
     if (this.#over) return;
@@ -49,7 +49,7 @@ export class Watch {
     if (pauses.paused) this.#timer.unref();
   }
 
-  /** One question at a time, and not for long: an engine that does not answer says nothing about the sandbox. */
+  /** One question at a time with a short timeout: an engine that does not answer says nothing about the sandbox. */
   askVital(): Promise<void> {
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;

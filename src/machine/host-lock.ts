@@ -11,19 +11,19 @@ import { isRunning, type ProcessMark, thisProcess } from './process-mark.ts';
 const SQLITE_BUSY = 5;
 const pauseMs = 25;
 const politeMs = 10_000;
-/** Asked, killed, and a little more: one that is there after that cannot be ended. */
+/** Time for SIGTERM, SIGKILL and a little more: a host that is still there cannot be ended. */
 const takeOverMs = 2 * politeMs + 5_000;
 
 export interface HostLockOptions extends Cancel {
   /** How long to wait for another host to end by itself. */
   readonly waitMs?: number;
-  /** End the other host: it is asked first, then killed. What it held lives on and is adopted. */
+  /** End the other host: SIGTERM first, then SIGKILL. Its sandboxes continue and are adopted. */
   readonly takeOver?: boolean;
 }
 
 /**
- * One host per ledger. The lock is the kernel's, on a file that SQLite holds in an open transaction: it goes
- * with the process that holds it, however that ends. Beside it stands who that is.
+ * One host per ledger. The kernel's lock on a file that SQLite holds in an open transaction is released when the
+ * process ends, however it ends. A file next to it names the process.
  */
 export async function lockHost(folder: string, options: HostLockOptions = {}): Promise<Disposable> {
   const { takeOver = false, signal } = options;
@@ -41,7 +41,7 @@ export async function lockHost(folder: string, options: HostLockOptions = {}): P
   }
 }
 
-/** Of this user alone; one that is there already stays as it is. */
+/** Closed to other users; an existing one stays as it is. */
 export function makeStateFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -50,7 +50,7 @@ export function makeStateFolder(folder: string): void {
   }
 }
 
-/** The kernel's lock on a file; undefined while another has it. */
+/** The kernel's lock on a file; undefined while another process has it. */
 export function tryLock(file: string): Disposable | undefined {
   let db: DatabaseSync | undefined;
   try {
@@ -66,7 +66,7 @@ export function tryLock(file: string): Disposable | undefined {
   }
 }
 
-/** For the holder of the lock: others may come to its socket from now on. */
+/** For the holder of the lock: clients may connect to its socket from now on. */
 export function announceHost(folder: string, serves: NonNullable<HostFacts['serves']>): void {
   writeHolder(folder, { serves });
 }
@@ -94,7 +94,7 @@ function unusable(folder: string, cause: unknown): GeodeError {
   });
 }
 
-/** The host that holds the sandboxes of a folder, if any. */
+/** The host of the sandboxes in a folder, if any. */
 export function currentHost(folder: string): HostFacts | undefined {
   const holder = namedHost(folder);
   if (holder === undefined) return undefined;
@@ -102,14 +102,14 @@ export function currentHost(folder: string): HostFacts | undefined {
   return free === undefined ? holder : undefined;
 }
 
-/** It is asked first, then killed. */
+/** Sends SIGTERM first, then SIGKILL. */
 export async function endHost(holder: ProcessMark, folder: string): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const until = performance.now() + politeMs;
     try {
       if (isRunning(holder)) process.kill(holder.pid, signal);
     } catch (error) {
-      // It is another user's, or it ended in between.
+      // It belongs to another user, or it has ended.
       if (isRunning(holder)) throw held(folder, holder, error);
     }
     while (isRunning(holder) && performance.now() < until) await delay(pauseMs);

@@ -1,23 +1,23 @@
 import { homedir, tmpdir, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-/** The world as this process found it. The only reader of the environment and the platform. */
+/** The machine as this process found it. The only reader of the environment and the platform. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly arch: string;
   readonly uid: number;
   readonly gid: number;
-  /** Permissions that new files do not get. */
+  /** The umask: permissions that new files do not get. */
   readonly umask: number;
   /** The name that this user logs in by. */
   readonly user: string;
   readonly home: string;
   readonly path: string;
-  /** `GEODE_…` and nothing else of the environment. */
+  /** Only the `GEODE_…` variables of the environment. */
   readonly overrides: Readonly<Record<string, string>>;
   /** The value of one environment variable. */
   variable(name: string): string | undefined;
-  /** The DOCKER_HOST of other programs. */
+  /** DOCKER_HOST, which other programs use too. */
   readonly dockerHost: string | undefined;
   readonly configDir: string;
   readonly stateDir: string;
@@ -57,12 +57,12 @@ function homeOf(env: NodeJS.ProcessEnv): string {
   }
 }
 
-/** The standard of these variables has a relative path ignored. */
+/** The XDG standard ignores relative paths. */
 function absolute(path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? path : undefined;
 }
 
-/** A container may run as a number that no user of it has. */
+/** A container may run as a user id without an account. */
 function loginName(env: NodeJS.ProcessEnv, uid: number): string {
   try {
     return userInfo().username;
@@ -78,7 +78,7 @@ function overridesIn(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs);
 }
 
-/** Short, since socket paths are: the system's folder for running things, or the temporary one. */
+/** Short, because socket paths are limited: the system's runtime folder, or the temporary one. */
 function runDir(env: NodeJS.ProcessEnv, uid: number): string {
   const given = absolute(env.XDG_RUNTIME_DIR);
   if (given !== undefined) return join(given, 'geode');

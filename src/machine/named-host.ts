@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRunning, type ProcessMark } from './process-mark.ts';
 
-/** The process that holds the sandboxes of a folder, as it says itself in a file beside its lock. */
+/** The host process of a folder's sandboxes, from a file next to its lock. */
 export interface HostFacts extends ProcessMark {
   /** In ms since 1970. */
   readonly since: number;
-  /** Left out by one that serves nobody but itself. */
+  /** Left out by a process that serves only itself. */
   readonly serves?: {
     /** The command that a person started. */
     readonly as: string;
     /** The socket of its API. */
     readonly api: string;
-    /** Which Geode it is. */
+    /** Version of its program. */
     readonly program?: string;
-    /** A mark of each setting that it goes by. */
+    /** A hash of each setting that it uses. */
     readonly settings?: Readonly<Record<string, string>>;
   };
 }
@@ -23,7 +23,10 @@ export function holderFile(folder: string): string {
   return join(folder, 'host.json');
 }
 
-/** Undefined in the moment between the lock and its name. One that let go without ending is still named. */
+/**
+ * Undefined between taking the lock and writing the name. A process that released the lock without ending is still
+ * named.
+ */
 export function namedHost(folder: string): HostFacts | undefined {
   try {
     const facts: unknown = JSON.parse(readFileSync(holderFile(folder), 'utf8'));
@@ -33,7 +36,7 @@ export function namedHost(folder: string): HostFacts | undefined {
   }
 }
 
-/** By hand: every command looks here first, and a schema would take longer to load than all the rest of it. */
+/** By hand: every command reads this first, and a schema would take longer to load than everything else. */
 function isHostFacts(facts: unknown): facts is HostFacts {
   if (typeof facts !== 'object' || facts === null) return false;
   const { pid, start, since, serves }: Partial<Record<keyof HostFacts, unknown>> = facts;

@@ -1,8 +1,8 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 
 /**
- * Makes the file if need be, and closes it to every other user. SQLite gives its log and journal the same mode. What
- * is wrong with the place is left for SQLite to report.
+ * Creates the file if needed, and closes it to other users. SQLite gives its log and journal the same mode. SQLite
+ * reports any problem with the path.
  */
 export function makePrivate(file: string): void {
   if (file === ':memory:') return;

@@ -21,7 +21,7 @@ export function isRunning({ pid, start }: ProcessMark): boolean {
   return now === undefined || now === start;
 }
 
-/** Undefined where there is no /proc. */
+/** Undefined without /proc. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));

@@ -1,6 +1,6 @@
 /**
- * Sessions of clients that speak a protocol up to 2025-11-25. A session belongs to the caller that opened it. It lets
- * such a client cancel a call and answer questions, which later protocols do without one.
+ * Sessions of clients with a protocol up to 2025-11-25. A session belongs to the caller that opened it. It lets such
+ * a client cancel a call and answer questions; later protocols need no session for that.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -12,7 +12,7 @@ import {
 export interface McpSessions {
   /** Undefined for a request that opens no session and names none. */
   answer(request: Request, caller: string, createServer: () => McpServer): Promise<Response | undefined>;
-  /** Ends the streams that wait for news; calls under way finish. */
+  /** Ends the streams that wait for notifications; calls in progress finish. */
   endStreams(): void;
 }
 
@@ -22,7 +22,7 @@ interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
 }
 
-/** A client that goes away without a word leaves its session: the one of its caller that was used longest ago goes. */
+/** A client that disappears leaves its session: the caller's least recently used session is closed. */
 const mostOfCaller = 32;
 
 export function openMcpSessions(maxRequestBodySize: number): McpSessions {
@@ -80,7 +80,7 @@ async function isOpening(request: Request, maxRequestBodySize: number): Promise<
   return isInitializeRequest(body);
 }
 
-/** As the protocol wants it: the client then opens another. */
+/** Required by the protocol: the client then opens another one. */
 function unknownSession(): Response {
   const error = { code: -32001, message: 'Session not found' };
   return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 });

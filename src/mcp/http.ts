@@ -1,6 +1,6 @@
 /**
- * MCP over streamable HTTP. A request of today's protocol has a server of its own, so nothing of one caller is there for
- * the next; a client of an older one may hold a session.
+ * MCP over streamable HTTP. A request of the current protocol gets its own server, so callers share nothing; a client
+ * of an older protocol may hold a session.
  */
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
 import type { McpDoor } from '../api/mcp-door.ts';
@@ -9,7 +9,7 @@ import { createClient, type GeodeClient } from '../client/client.ts';
 import { openMcpSessions } from './http-sessions.ts';
 import { createMcpServer } from './server.ts';
 
-/** A file in base64 and what JSON adds to it fit. */
+/** Enough for a file in base64 plus the JSON around it. */
 const maxRequestBodySize = 8 * 1024 * 1024;
 
 export function mcpOverHttp(

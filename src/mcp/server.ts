@@ -1,6 +1,6 @@
 /**
- * Geode as an MCP server for one user. All that it does goes through the API's client: whatever the API refuses that
- * user is refused here, over stdio and over HTTP alike.
+ * Geode as an MCP server for one user. Everything goes through the API's client, so what the API refuses that user is
+ * refused here too, over stdio and HTTP.
  */
 import { McpServer, type ServerOptions } from '@modelcontextprotocol/server';
 import type { GeodeClient } from '../client/client.ts';
@@ -30,7 +30,7 @@ const tools: readonly Tool[] = [
 const instructions =
   'Geode gives sealed sandboxes on the user’s own machine. run_code runs a program once and keeps nothing. sandbox_create makes a room that stays under the name of a chat; exec and the file and snapshot tools work in it. memory_search and memory_store remember across chats.';
 
-/** The tools are the same as long as it runs. */
+/** The tools are the same while it runs. */
 const capabilities = { tools: { listChanged: false } };
 
 export function createMcpServer(

@@ -1,4 +1,4 @@
-/** The common part of all tools: declaration, answers, failures and the limit of output. */
+/** The common part of all tools: declaration, answers, failures and the output limit. */
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
@@ -6,10 +6,10 @@ import type { GeodeClient } from '../client/client.ts';
 
 /** The user of a call, and the signal that cancels it. */
 export interface ToolCall {
-  /** Speaks for one user: a tool cannot name another. */
+  /** Acts for one user: a tool cannot name another. */
   readonly client: GeodeClient;
   readonly signal: AbortSignal;
-  /** Tells a caller that wants to know how far it is. */
+  /** Reports progress to a caller that asked for it. */
   readonly progress: (message: string) => void;
 }
 
@@ -19,15 +19,15 @@ interface ToolSpec<Schema extends z.ZodObject, Call extends ToolCall> {
   /** For the model that chooses among tools. */
   readonly description: string;
   readonly input: Schema;
-  /** `reads` changes nothing; `destroys` may lose what cannot be had again. */
+  /** `reads` changes nothing; `destroys` may lose what cannot be restored. */
   readonly effect: 'reads' | 'changes' | 'destroys';
-  /** Work has the usual deadline, a person has a longer one. */
+  /** `work` has the usual deadline, `person` a longer one. */
   readonly waitsFor?: 'work' | 'person';
-  /** The answer becomes JSON. */
+  /** The answer is sent as JSON. */
   run(input: z.output<Schema>, call: Call): Promise<object>;
 }
 
-/** A call as it arrives, with arguments that the schema allows. */
+/** A received call, with arguments that match the schema. */
 export interface AskedCall {
   readonly tool: string;
   readonly input: unknown;
@@ -36,7 +36,7 @@ export interface AskedCall {
   readonly progress: (message: string) => void;
 }
 
-/** Lets a call happen: gives the tool what it needs, or refuses. */
+/** Provides the tool's context, or throws to refuse the call. */
 export type Conduct<Call extends ToolCall> = (
   asked: AskedCall,
   work: (call: Call) => Promise<object>,
@@ -80,7 +80,7 @@ export function defineTool<Schema extends z.ZodObject, Call extends ToolCall = T
   };
 }
 
-/** A failure is an answer too, with its code and its next step: the model can act on it. */
+/** A failure is also an answer, with its code and next step, so that the model can react. */
 async function answerOf(work: () => Promise<object>): Promise<CallToolResult> {
   try {
     return { content: [{ type: 'text', text: bounded(JSON.stringify(await work())) }] };
@@ -90,7 +90,7 @@ async function answerOf(work: () => Promise<object>): Promise<CallToolResult> {
   }
 }
 
-/** Characters of one answer. Tools cut what they can cut long before. */
+/** Maximum characters of one answer. Tools shorten their own output long before. */
 const longestAnswer = 1_000_000;
 
 function bounded(text: string): string {

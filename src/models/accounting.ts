@@ -29,7 +29,7 @@ export interface ModelSpending extends TokenUsage {
   readonly cost: number;
 }
 
-/** Counts what models used, and refuses a call before it is made when the day's budget is spent. */
+/** Counts the usage of models, and refuses a call in advance when the day's budget is spent. */
 export class Accounting {
   readonly #ledger: Ledger;
   readonly #budget: DailyBudget;
@@ -63,7 +63,7 @@ export class Accounting {
     );
   }
 
-  /** With what sandboxes spent through bindings. */
+  /** Includes the spending of sandboxes through bindings. */
   spentToday(user: string): number {
     return spentOn(this.#ledger, user, this.#day()).usd;
   }

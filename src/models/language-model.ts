@@ -24,12 +24,12 @@ import type {
 import type { Accounting } from './accounting.ts';
 import { CutAnswer, providerError, wasCut } from './provider-errors.ts';
 
-/** Asked before a call whether it may be made, and told after it what it used. */
+/** Checked before a call, and notified of its usage after it. */
 export type Books = Pick<Accounting, 'checkBudget' | 'record'>;
 
 export interface LanguageModelOptions {
   readonly id: string;
-  /** Loaded with the first call: a host that asks no model does not pay for the library. */
+  /** Loaded with the first call, so a host without model calls does not load the library. */
   readonly load: () => Promise<LanguageModel>;
   readonly prices: PriceTable;
   readonly accounting: Books;
@@ -40,7 +40,7 @@ export interface LanguageModelOptions {
 
 const cutPauseMs = 250;
 
-/** A model of the AI SDK behind our seam: budget before the call, usage after it, our own errors. */
+/** A model of the AI SDK behind Geode's seam: budget before the call, usage after it, Geode's errors. */
 export class SdkModel implements Model {
   readonly id: string;
   readonly #options: LanguageModelOptions;
@@ -88,7 +88,7 @@ export class SdkModel implements Model {
     }
   }
 
-  /** The library tries again until an answer begins; an answer that is cut after that is asked for again here. */
+  /** The library retries until an answer starts; an answer that is cut after that is requested again here. */
   async *#whole(request: ModelRequest, stop: AbortSignal): AsyncGenerator<ModelEvent> {
     for (let cuts = 0; ; cuts += 1) {
       let isBegun = false;
@@ -110,7 +110,7 @@ export class SdkModel implements Model {
   async *#call(request: ModelRequest, abortSignal: AbortSignal): AsyncGenerator<ModelEvent> {
     const { load, retries, prices } = this.#options;
     const [{ jsonSchema, Output, streamText, tool }, model] = await Promise.all([import('ai'), load()]);
-    // Without `execute` the library runs nothing, and without `validate` it checks nothing: both are the caller's.
+    // Without `execute` the library runs nothing, and without `validate` it checks nothing: the caller does both.
     const tools: ToolSet = {};
     for (const { name, description, input } of request.tools ?? [])
       tools[name] = tool({ description, inputSchema: jsonSchema<unknown>(schemaOf(input)) });
@@ -123,7 +123,7 @@ export class SdkModel implements Model {
       ...(request.maxOutputTokens === undefined ? {} : { maxOutputTokens: request.maxOutputTokens }),
       maxRetries: retries,
       abortSignal,
-      // Errors come out of the stream; the library would print them as well.
+      // Errors are part of the stream; the library would also print them.
       onError: () => {},
     });
     let text = '';
@@ -182,7 +182,7 @@ function sdkMessage(message: ModelMessage): SdkMessage {
   };
 }
 
-/** As the library's own type of it has fewer fields than zod's. */
+/** The library's own type has fewer fields than zod's. */
 function schemaOf(input: ZodType | JsonSchema): JSONSchema7 {
   if (!(input instanceof ZodType)) return input as JSONSchema7;
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input', target: 'draft-7' });

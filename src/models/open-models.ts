@@ -8,7 +8,7 @@ import { type Books, SdkModel } from './language-model.ts';
 interface Service {
   readonly kind: ProviderKind;
   readonly baseUrl?: string | undefined;
-  /** A function is asked before each call: a secret that was changed counts at once. */
+  /** A function is called before each request, so a changed secret applies at once. */
   readonly apiKey?: string | (() => string | undefined) | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface ModelsOptions {
 }
 
 export function openModels(options: ModelsOptions): Models {
-  // The library prints warnings about features that a provider lacks; ours are errors or nothing.
+  // Turn off the library's warnings about features that a provider lacks.
   Reflect.set(globalThis, 'AI_SDK_LOG_WARNINGS', false);
   const made = new Map<string, Model>();
   return {

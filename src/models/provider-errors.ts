@@ -7,19 +7,19 @@ export class CutAnswer extends Error {
   }
 }
 
-/** Messages of `fetch` and of the library's parsers for a cut connection. */
+/** Messages of `fetch` and of the library's parsers for a lost connection. */
 const cutSigns = /^terminated$|other side closed|ECONNRESET|ended without a finish/;
 
-/** Whether an answer that had begun ended too early. */
+/** Whether a started answer ended too early. */
 export function wasCut(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
-  // Requests that the library retried itself, and unanswered requests, are not cut answers.
+  // Retried requests and requests without an answer do not count as cut answers.
   const isUnanswered = 'statusCode' in thrown && thrown.statusCode === undefined;
   if (thrown.name === 'AI_RetryError' || isUnanswered) return false;
   return thrown instanceof CutAnswer || cutSigns.test(thrown.message) || wasCut(thrown.cause);
 }
 
-/** Turns what a provider's library throws into an error of the catalogue. The provider's own words are kept, shortened. */
+/** Turns an error of a provider's library into a GeodeError. Keeps the provider's message, shortened. */
 export async function providerError(model: string, thrown: unknown): Promise<GeodeError> {
   if (isGeodeError(thrown)) return thrown;
   const { APICallError, RetryError, StreamProviderError } = await import('ai');

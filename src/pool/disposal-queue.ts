@@ -1,16 +1,16 @@
 import type { Sandbox } from '../seams/sandbox.ts';
 
-/** Removing is work for an engine as making is. */
+/** Removing costs an engine as much work as creating. */
 const atOnce = { quiet: 4, busy: 2 } as const;
 
 export interface DisposalQueueOptions {
-  /** Somebody else wants the processor now. */
+  /** Other work needs the CPU now. */
   readonly busy: () => boolean;
-  /** As many may wait for a quiet moment; beyond that they go all the same. */
+  /** Maximum number that wait for a quiet moment; above it removal starts anyway. */
   readonly mostWaiting: number;
 }
 
-/** Removes sandboxes in the background: few at once, while the pool is quiet. */
+/** Removes sandboxes in the background: a few at once, while the pool is quiet. */
 export class DisposalQueue {
   readonly #options: DisposalQueueOptions;
   readonly #all = new Set<Promise<void>>();
@@ -25,7 +25,7 @@ export class DisposalQueue {
     return this.#all.size;
   }
 
-  /** `now` waits for nothing. Resolves when nothing is left; the reaper finds what an engine keeps. */
+  /** `now` does not wait for quiet. Resolves when nothing is left; the reaper finds leftovers in an engine. */
   end(sandbox: Sandbox, pace: 'now' | 'soon'): Promise<void> {
     if (pace === 'now') this.#active += 1;
     const ending = (pace === 'now' ? Promise.resolve() : this.#turn())

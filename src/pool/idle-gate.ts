@@ -1,4 +1,4 @@
-/** Longer than this nothing is put off: under steady load there may never be a quiet moment. */
+/** Maximum delay of deferred work: under steady load there may never be a quiet moment. */
 const patienceMs = 5_000;
 
 /** Opens when deferred work disturbs nobody. */
@@ -7,17 +7,17 @@ export class IdleGate {
   #disturbances = 0;
   #patience: NodeJS.Timeout | undefined;
 
-  /** `come` is called when it has become quiet, and when it would be in vain to wait on for that. */
+  /** Calls `come` when it has become quiet, or when waiting longer is pointless. */
   constructor(come: () => void) {
     this.#come = come;
   }
 
-  /** It is not quiet, and may become so soon. */
+  /** It is not quiet now, but may become so soon. */
   get isWorthWaitingFor(): boolean {
     return this.#patience !== undefined;
   }
 
-  /** Until the returned function is called, it is not quiet. */
+  /** Counts as busy until the returned function is called. */
   disturb(): () => void {
     this.#disturbances += 1;
     if (this.#disturbances === 1) this.#patience = setTimeout(() => this.#end(), patienceMs).unref();

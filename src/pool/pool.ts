@@ -7,37 +7,37 @@ import { IdleGate } from './idle-gate.ts';
 import { type Kind, Stock, type StockMetrics } from './stock.ts';
 
 export interface PoolOptions {
-  /** Kept ready of every kind that is in use. */
+  /** Minimum number kept ready of each kind in use. */
   readonly floor: number;
-  /** Ready at once, of all kinds together; 0 keeps none. */
+  /** Maximum number ready at once, of all kinds together; 0 keeps none. */
   readonly ceiling: number;
 }
 
-/** More at once for those who wait than for the stock. */
+/** Waiting callers get more parallel creations than the stock. */
 const makeAtOnce = { waiting: 4, stock: 2 } as const;
-/** Enough for the next moment: as long as a stock holds more, making waits for a quiet one. */
+/** Enough for the next moment: while a stock holds more, creating waits for a quiet moment. */
 const lowStock = 8;
 const healthDeadlineMs = 1_000;
 /** How long closing waits for claimed sandboxes; a caller that keeps one longer has to end it itself. */
 const claimsDeadlineMs = 10_000;
 const periodMs = 60_000;
-/** A kind that nobody asked for in that time is no longer in use. */
+/** A kind that nobody requested for this long is no longer in use. */
 const idleMs = 10 * periodMs;
 
-/** A sandbox that is one caller's, once. */
+/** A sandbox for one caller, once. */
 export interface Claim {
   readonly sandbox: Sandbox;
-  /** It was ready before it was asked for. */
+  /** It was ready before the request. */
   readonly warm: boolean;
   /** Moves the sandbox to the caller permanently; the pool forgets it. */
   keep(): void;
-  /** Ends it; resolves when nothing is left of it. `now` does not wait for those that ended before it. */
+  /** Ends it; resolves when nothing of it is left. `now` does not wait for those that ended earlier. */
   retire(pace?: 'now' | 'soon'): Promise<void>;
 }
 
 /**
- * Blank sandboxes with their link up, so that nobody waits for one to be made. A claimed one never comes
- * back: it is ended or kept, and another takes its place.
+ * Blank sandboxes with a working link, so that nobody waits for one to be created. A claimed one never returns: it is
+ * ended or kept, and another replaces it.
  */
 export class Pool implements AsyncDisposable {
   readonly #options: PoolOptions;
@@ -78,7 +78,7 @@ export class Pool implements AsyncDisposable {
     }
   }
 
-  /** Has that many ready, now and from now on, as far as the ceiling allows. */
+  /** Keeps that many ready from now on, up to the maximum. */
   async reserve(kind: Kind, count: number, { signal }: Cancel = {}): Promise<void> {
     const stock = this.#stockOf(kind);
     stock.reserved = count;
@@ -90,7 +90,7 @@ export class Pool implements AsyncDisposable {
     }
   }
 
-  /** Sandboxes that were used and are not quite gone. */
+  /** Used sandboxes that are still being removed. */
   get ending(): number {
     return this.#disposals.size;
   }
@@ -100,7 +100,7 @@ export class Pool implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    // Known before it begins: nothing waits for a quiet moment any more.
+    // Known before it begins, so that nothing waits for a quiet moment any more.
     this.#closing ??= Promise.resolve().then(() => this.#close());
     return this.#closing;
   }
@@ -119,7 +119,7 @@ export class Pool implements AsyncDisposable {
     return Math.max(Math.min(wanted, this.#options.ceiling - taken), 0);
   }
 
-  /** The first of the stock that is alive. */
+  /** The first live sandbox of the stock. */
   async #takeReady(stock: Stock): Promise<Sandbox | undefined> {
     for (;;) {
       const sandbox = stock.ready.shift();
@@ -182,7 +182,7 @@ export class Pool implements AsyncDisposable {
     }
   }
 
-  /** Making competes with the runs for the processor: a stock that holds enough waits for a quiet moment. */
+  /** Creating competes with runs for the CPU, so a stock that holds enough waits for a quiet moment. */
   #wantedForStock(stock: Stock): number {
     const target = this.#targetOf(stock);
     const ready = stock.ready.length;
@@ -251,7 +251,7 @@ export class Pool implements AsyncDisposable {
   }
 }
 
-/** One question over the link: what does not answer at once is not given to anybody. */
+/** One request over the link: a sandbox that does not answer at once is not handed out. */
 async function isHealthy(sandbox: Sandbox): Promise<boolean> {
   const answer = within({ ms: healthDeadlineMs, what: 'The sandbox' }, (signal) => sandbox.ping({ signal }));
   return answer.then(

@@ -2,17 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Cancel } from '../base/cancel.ts';
 import type { Runtime } from '../seams/runtime.ts';
 
-/** An engine finishes what a host asked of it, also when the host has died since. */
+/** An engine completes a host's request even after the host has died. */
 const latestArrivalMs = 10_000;
 const pauseMs = 250;
-/** Each looks through the processes of the whole machine, and has a deadline: all at once they would miss it. */
+/**
+ * A few at a time: each search covers all processes of the machine and has a deadline, which all at once would miss.
+ */
 const atOnce = 4;
 
 /**
- * Removes what dead hosts left of sandboxes that nobody wants: containers, volumes, folders, control groups,
- * processes. Returns their ids. What belongs to somebody, and what `isOrphan`
- * does not know, is not touched. A cancel ends the wait for what
- * an engine may still bring; what is there is removed.
+ * Removes leftovers of dead hosts: containers, volumes, folders, control groups, processes. Returns their ids.
+ * Touches nothing that belongs to a user or that `isOrphan` does not recognise. A cancel ends the wait for what an
+ * engine may still create; existing leftovers are removed.
  */
 export async function reap(
   runtimes: readonly Runtime[],
@@ -31,7 +32,7 @@ async function reapOf(
   const reaped: string[] = [];
   let until = 0;
   do {
-    // A runtime that does not answer is not in use here, or its orphans can wait until it does.
+    // A runtime that does not answer is unused here, or its orphans wait until it answers.
     const found = (await runtime.traces().catch(() => [])).filter(isOrphan);
     const records = found.length === 0 ? [] : await runtime.list({ ids: found });
     const owned = new Set(records.filter(({ owner }) => owner !== null).map(({ id }) => id));

@@ -2,16 +2,16 @@ import { type Cancel, cancelled, onAbort } from '../base/cancel.ts';
 import { reasonOf } from '../base/errors.ts';
 import type { Sandbox } from '../seams/sandbox.ts';
 
-/** Demand is what was claimed within about the time that it takes to make a sandbox. */
+/** Demand is the number of claims within about the time that creating a sandbox takes. */
 const demandMs = 1_000;
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
-/** Sandboxes that are the same in everything that cannot be changed once they are open. */
+/** Sandboxes with the same fixed settings. */
 export interface Kind {
-  /** Equal for equal sandboxes. */
+  /** Equal for sandboxes with the same settings. */
   readonly key: string;
-  /** For people: the runtime and the image. */
+  /** For display: the runtime and the image. */
   readonly title: string;
   open(): Promise<Sandbox>;
 }
@@ -30,22 +30,22 @@ export interface StockMetrics {
   readonly making: number;
   readonly waiting: number;
   readonly target: number;
-  /** Claims that found a sandbox ready, and how long they took. */
+  /** Claims that found a ready sandbox, and how long they took. */
   readonly hits: Wait;
-  /** Claims that had to wait until one was made. */
+  /** Claims that waited for a new sandbox. */
   readonly misses: Wait;
-  /** Found dead when they were needed. */
+  /** Sandboxes found dead when they were needed. */
   readonly discarded: number;
-  /** Why the last attempt to make one failed, if it did. */
+  /** Why the last creation failed, if it did. */
   readonly failure: string | null;
 }
 
-/** The stock of one kind, and the memory of how much of it was wanted. */
+/** The stock of one kind, and the record of its demand. */
 export class Stock {
   readonly kind: Kind;
   readonly ready: Sandbox[] = [];
   making = 0;
-  /** More were asked for by name than demand would say. */
+  /** More were reserved by name than the demand requires. */
   reserved = 0;
   discarded = 0;
   lastUsed = performance.now();
@@ -67,17 +67,17 @@ export class Stock {
     return this.#waiting.length;
   }
 
-  /** How many were wanted at once lately, counted over this period and the one before. */
+  /** How many were in demand at once, counted over this period and the previous one. */
   get demand(): number {
     return Math.max(this.#peak, this.#peakBefore);
   }
 
-  /** Not before then is another one made for stock, after a failure. */
+  /** After a failure, the earliest time to create another for the stock. */
   get retryAt(): number {
     return this.#retryAt;
   }
 
-  /** Why the last attempt to make one failed, if it did. */
+  /** Why the last creation failed, if it did. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -113,7 +113,7 @@ export class Stock {
     else this.#misses = wait;
   }
 
-  /** The next one that is made, first come, first served. */
+  /** The next sandbox created, first come, first served. */
   async next({ signal }: Cancel): Promise<Sandbox> {
     const waiter = Promise.withResolvers<Sandbox>();
     this.#waiting.push(waiter);
@@ -126,7 +126,7 @@ export class Stock {
     return await waiter.promise;
   }
 
-  /** False when nobody waits for it. */
+  /** Returns false if nobody waits for it. */
   serve(sandbox: Sandbox): boolean {
     const waiter = this.#waiting.shift();
     waiter?.resolve(sandbox);

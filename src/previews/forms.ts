@@ -1,7 +1,7 @@
 /**
- * The two forms of a preview. By a host name of its own, its pages have an origin and cookies of their own. By a path,
- * where such names do not work, the browser would take them for pages of the same site as the API: there every answer
- * says that it is sandboxed, which gives it an origin that equals no other, and no cookie goes in or out.
+ * The two forms of a preview. With its own host name, its pages have their own origin and cookies. With a path, for
+ * places where such names do not work, browsers would treat the pages as part of the API's site: so every answer has
+ * a sandbox policy, which gives it an opaque origin, and no cookies pass.
  */
 import type { IncomingMessage } from 'node:http';
 import { fieldName } from '../egress/proxy/http-message.ts';
@@ -9,19 +9,19 @@ import { ownCookie, withoutToken } from './token.ts';
 
 type Pair = readonly [name: string, value: string];
 
-/** How a request and its answer are changed on their way. */
+/** How a request and its answer are changed. */
 export interface Form {
   /** The URL that the server in the sandbox gets. */
   readonly url: string;
-  /** Headers that every request has beside its own. */
+  /** Headers added to every request. */
   readonly asked: readonly Pair[];
   request(pair: Pair): readonly Pair[];
   answer(pair: Pair): readonly Pair[];
-  /** Headers that every answer has beside its own. */
+  /** Headers added to every answer. */
   readonly added: readonly Pair[];
 }
 
-/** It would empty the cookies of the whole site, the API's too. */
+/** It would clear the cookies of the whole site, including the API's. */
 const clearing = 'clear-site-data';
 
 export function nameForm({ url = '/' }: IncomingMessage): Form {
@@ -42,7 +42,7 @@ export function nameForm({ url = '/' }: IncomingMessage): Form {
   };
 }
 
-/** Everything but `allow-same-origin` and leaving the sandbox by another window. */
+/** Everything except `allow-same-origin` and popups that escape the sandbox. */
 const sandbox =
   'sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads allow-pointer-lock allow-presentation';
 /** Cookies of the site, and the token in the path. */
@@ -56,13 +56,14 @@ const dropped: ReadonlySet<string> = new Set([
   'access-control-allow-credentials',
 ]);
 
-/** `prefix` is `/p/NAME/TOKEN`, and `rest` what follows it. */
+/** `prefix` is `/p/NAME/TOKEN`, and `rest` the remaining path. */
 export function pathForm({ headers }: IncomingMessage, prefix: string, rest: string): Form {
   const own = `http://${headers.host ?? ''}/`;
   return {
     url: rest,
     asked: [['X-Forwarded-Prefix', prefix]],
-    // The path has the token, so it goes into no Referer; its own pages may read what their scripts ask for.
+    // The path contains the token, so it must not appear in a Referer; its own pages may read the answers to their
+    // scripts.
     added: [
       ['Content-Security-Policy', sandbox],
       ['Referrer-Policy', 'no-referrer'],
@@ -81,10 +82,10 @@ export function pathForm({ headers }: IncomingMessage, prefix: string, rest: str
   };
 }
 
-/** The origin of every page in a sandbox, as it stands in a header. */
+/** The Origin header of every sandboxed page. */
 const opaque = 'null';
 
-/** A page of the path form calls from an origin that equals no other; everybody else would be a stranger. */
+/** A page of the path form calls from an opaque origin; any other origin is a stranger. */
 export function isOwnOrigin({ headers: { origin, host } }: IncomingMessage): boolean {
   return origin === undefined || origin === opaque || origin === `http://${host}`;
 }
@@ -96,7 +97,7 @@ export function pathParts({ url = '' }: IncomingMessage) {
   return parts === null ? undefined : { prefix, name, token, rest };
 }
 
-/** The question of a browser whether a page of this form may ask in this way. It may: it has the token. */
+/** A browser's preflight request. It is allowed, because it has the token. */
 export function preflightAnswer({ method, headers }: IncomingMessage): Record<string, string> | undefined {
   const asked = headers['access-control-request-method'];
   if (method !== 'OPTIONS' || asked === undefined) return undefined;

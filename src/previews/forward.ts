@@ -1,4 +1,4 @@
-/** Passes requests of a preview to the server in the sandbox, through a tunnel of its own for each. */
+/** Passes requests of a preview to the server in the sandbox, each through its own tunnel. */
 import {
   type ClientRequest,
   request as httpRequest,
@@ -57,7 +57,7 @@ export async function forward(
   }
 }
 
-/** A WebSocket. Any other answer is one like those to ordinary requests. */
+/** A WebSocket. Any other answer is treated like an ordinary one. */
 export async function forwardUpgrade(
   request: IncomingMessage,
   client: Duplex,
@@ -98,7 +98,7 @@ export async function forwardUpgrade(
   }
 }
 
-/** Judged as all that crosses, and without what the server inside may not see. */
+/** Checked like all crossing messages, without headers that the server inside may not see. */
 function readSent(request: IncomingMessage, form: Form): RequestMessage | { readonly problem: string } {
   const sent = readRequestMessage(request);
   if ('problem' in sent) return sent;
@@ -118,7 +118,7 @@ function askThrough(
     createConnection: () => tunnel,
     ...writtenAs(sent, { path: form.url, host: headers.host ?? '', fields: sent.fields, after }),
   });
-  // A tunnel begins paused. Its head is written by itself: text and bytes that are written together get mixed up.
+  // A tunnel starts paused. Its head is written separately, because text and bytes written together get mixed up.
   asked.once('socket', () => {
     tunnel.resume();
     asked.flushHeaders();

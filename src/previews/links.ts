@@ -1,8 +1,8 @@
-/** Tokens that stand in URLs. None of them lasts: URLs stay in histories, logs and messages. */
+/** Tokens in URLs. All of them expire, because URLs stay in histories, logs and messages. */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 
 const linkMs = 5 * 60_000;
-/** A page that is open asks more often than that. */
+/** An open page sends requests more often than that. */
 const idleMs = 15 * 60_000;
 const mostLinks = 32;
 
@@ -15,7 +15,7 @@ export function isSameToken(given: string | undefined, token: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Links to one preview: each works for some minutes, in which it is exchanged for a cookie. */
+/** Links to one preview: each works for some minutes and is exchanged for a cookie. */
 export class Links {
   readonly #now: () => number;
   #links: readonly { readonly token: string; readonly until: number }[] = [];
@@ -24,7 +24,7 @@ export class Links {
     this.#now = now;
   }
 
-  /** The oldest gives way. */
+  /** The oldest is dropped. */
   issue(): string {
     const token = newToken();
     this.#links = [...this.#living(), { token, until: this.#now() + linkMs }].slice(-mostLinks);
@@ -40,7 +40,7 @@ export class Links {
   }
 }
 
-/** The token of a path: pages without an origin get no cookie, so it works for as long as it is in use. */
+/** The token of a path. Pages without an origin get no cookie, so it stays valid while it is in use. */
 export class PathToken {
   readonly #now: () => number;
   #token = newToken();
@@ -51,7 +51,7 @@ export class PathToken {
     this.#now = now;
   }
 
-  /** Another one when the last one is over. */
+  /** Replaced by another one after it expires. */
   issue(): string {
     if (!this.#isLiving()) this.#token = newToken();
     this.#until = this.#now() + idleMs;
@@ -62,7 +62,7 @@ export class PathToken {
     return this.#isLiving() && isSameToken(given, this.#token);
   }
 
-  /** A request that it let in; the result says that it is over. */
+  /** A request that the token admitted; call the result when the request ends. */
   use(): () => void {
     this.#open += 1;
     return () => {

@@ -1,7 +1,7 @@
 /**
- * Servers inside sandboxes, seen from this machine: each port has a host name of its own on a server of its own, so
- * that its pages share no origin and no cookie with the API or with each other. Where such names do not work, a path
- * does, whose pages have no origin at all (`forms.ts`).
+ * Servers inside sandboxes, available on this machine. Each port has its own host name on a separate server, so its
+ * pages share no origin and no cookies with the API or with each other. Where such names do not work, a path is used,
+ * and its pages have no origin at all (`forms.ts`).
  */
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -17,25 +17,25 @@ import { cookieOf, tokenCookie, tokenQuery } from './token.ts';
 const serverOptions = {
   requestTimeout: 0,
   maxHeaderSize: 64 * 1024,
-  // Any other offer to change the protocol is dropped, and the request is an ordinary one.
+  // Any other upgrade offer is dropped, and the request is handled as an ordinary one.
   shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
 };
 
-/** The oldest gives way. */
+/** The oldest is removed. */
 const mostOfSandbox = 32;
 
 /** The token in a URL works for minutes and becomes a cookie, which works until the sandbox stops. */
 interface Preview {
   readonly port: number;
   readonly url: string;
-  /** The same without a name of its own, for pages that ask for nothing but what is below them. */
+  /** The same without a host name, for pages that only use URLs below their own. */
   readonly pathUrl: string;
 }
 
 export interface Previews extends AsyncDisposable {
   /** A sandbox with a preview runs. */
   readonly isShowing: boolean;
-  /** The same place for the same port of a sandbox while it runs; `invalid_input` when nothing listens there. */
+  /** The same URL for the same port of a sandbox while it runs. Throws `invalid_input` if nothing listens there. */
   open(sandbox: PreviewedSandbox, port: number, options?: Cancel): Promise<Preview>;
 }
 
@@ -43,16 +43,16 @@ type PreviewedSandbox = Pick<PersistentSandbox, 'id' | 'end' | 'tunnel'>;
 
 interface Entry {
   readonly name: string;
-  /** What the cookie holds; it stands in no URL. */
+  /** The cookie's value; it is in no URL. */
   readonly secret: string;
   readonly links: Links;
-  /** Pages of the path form see their own address, so it lets nobody into the other. */
+  /** Pages of the path form can read their own address, so its token is not valid for the other form. */
   readonly path: PathToken;
   readonly port: number;
   readonly sandbox: PreviewedSandbox;
 }
 
-/** A request that may pass, with how it is changed. */
+/** An admitted request, and how it is changed. */
 interface Admitted {
   readonly entry: Entry;
   readonly form: Form;
@@ -91,7 +91,7 @@ export function openPreviews(now: () => number = Date.now): Previews {
     if ('status' in entry) return entry;
     if (!entry.path.takes(parts.token)) return needsToken;
     if (!isOwnOrigin(request)) return stranger;
-    // Without the slash, the page's own relative addresses would leave its folder.
+    // Without the slash, the page's relative addresses would leave its folder.
     if (parts.rest === undefined) return { status: 308, why: '', headers: { location: `${parts.prefix}/` } };
     const headers = preflightAnswer(request);
     if (headers !== undefined) return { status: 204, why: '', headers };

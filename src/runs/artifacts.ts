@@ -13,7 +13,7 @@ const deepest = 64;
 
 type ArtifactEvent = Extract<RunEvent, { type: 'artifact' | 'artifact-missed' }>;
 
-/** Brings back the files that were asked for. Whatever is not a plain file is named with the reason. */
+/** Returns the requested files. Anything except a plain file is listed with the reason. */
 export async function* collectArtifacts(
   { files, workdir }: Workspace,
   wanted: readonly string[],
@@ -32,7 +32,7 @@ export async function* collectArtifacts(
     if (found.length === 0) yield missed(pattern, 'nothing matches');
     for (const { path: where, type, size } of found) {
       const path = posix.relative(workdir, posix.resolve(workdir, where));
-      // The names come out of the sandbox and may go onto the host's disk.
+      // The names come from the sandbox and may be written to the host's disk.
       if (seen.has(path) || !isBelow(path)) continue;
       seen.add(path);
       if (type === 'directory' || path === buildFolder || path.startsWith(`${buildFolder}/`)) continue;
@@ -47,7 +47,7 @@ export async function* collectArtifacts(
   }
 }
 
-/** A path as it stands, everything below a folder, or a glob: in this order, so that any name can be asked for. */
+/** A literal path, everything below a folder, or a glob, tried in this order, so that any name can be requested. */
 async function matches(files: Files, wanted: string, cancel: Cancel): Promise<readonly FileFacts[]> {
   const path = posix.normalize(wanted);
   const facts = await lookAt(files, path, cancel);

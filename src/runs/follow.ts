@@ -3,14 +3,14 @@ import { isGeodeError } from '../base/errors.ts';
 import type { Command, ProcessEvent } from '../seams/process.ts';
 import type { Sandbox } from '../seams/sandbox.ts';
 
-/** How much later than its timeout a guest may say that it has killed the command, before the walls come down. */
+/** How long after its timeout a guest may report that it killed the command, before the sandbox is ended. */
 const graceMs = 5_000;
-/** The workspace is on the host's disk: no single file may be larger. */
+/** The workspace is on the host's disk: limits the size of a single file. */
 export const rlimits = { fsize: 1024 ** 3 } as const;
 
 /**
- * A command's events to its exit. A cancel ends the sandbox, since nobody else uses it. A timeout holds even
- * when the guest does not: the sandbox is ended from outside, and the exit says what that did.
+ * A command's events to its exit. A cancel ends the sandbox, because nobody else uses it. A timeout works even if the
+ * guest does not respond: the sandbox is ended from outside, and the exit reports the result.
  */
 export async function* follow(
   sandbox: Sandbox,

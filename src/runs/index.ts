@@ -20,11 +20,11 @@ export interface RunsOptions {
   readonly runtimes: readonly Runtime[];
   /** The configured runtime, or the one named. */
   readonly choose: (name?: RuntimeName) => Promise<Runtime>;
-  /** Instead of the pinned ones. */
+  /** In place of the pinned ones. */
   readonly images: Readonly<Partial<Record<LanguageName, string>>>;
-  /** Instead of the usual ones. */
+  /** In place of the defaults. */
   readonly limits?: Limits;
-  /** The usual ones stay below these. */
+  /** Upper bounds of the defaults. */
   readonly most?: Limits;
   readonly pool: { readonly floor: number; readonly ceiling: number };
   /** Interpreters wait in ready sandboxes; true by default. */
@@ -41,24 +41,24 @@ export interface RunsOptions {
 interface RunsMetrics {
   readonly running: number;
   readonly waiting: number;
-  /** Sandboxes that were used and are not quite gone. */
+  /** Used sandboxes that are still being removed. */
   readonly ending: number;
   readonly pool: readonly StockMetrics[];
 }
 
-/** Code in, result out: each run in a sandbox that nothing used before and nothing will use again. Disposing ends all. */
+/** Code in, result out: each run gets a sandbox that nothing used before or will use again. Disposing ends all. */
 export interface Runs extends AsyncDisposable {
-  /** Everything that happens, as it happens. Leaving the loop ends the run. */
+  /** All events as they happen. Leaving the loop ends the run. */
   stream(code: string | Uint8Array, language: string, options?: RunOptions): AsyncGenerator<RunEvent>;
-  /** The same, folded. `outputLimitBytes` of stdout and of stderr are kept, 10 MB each by default. */
+  /** The same, folded. Stores `outputLimitBytes` of stdout and of stderr, 10 MB each by default. */
   run(
     code: string | Uint8Array,
     language: string,
     options?: RunOptions & { readonly outputLimitBytes?: number },
   ): Promise<RunResult>;
-  /** Has sandboxes for such runs ready, now and from now on; the image is pulled if need be. */
+  /** Keeps sandboxes for such runs ready from now on; pulls the image if needed. */
   warm(language: string, count: number, options?: RunOptions): Promise<void>;
-  /** Removes what runs of hosts that have died left behind; returns the ids of their sandboxes. */
+  /** Removes leftovers of runs of dead hosts; returns the ids of their sandboxes. */
   reap(options?: Cancel): Promise<readonly string[]>;
   metrics(): RunsMetrics;
 }
@@ -114,7 +114,7 @@ export function createRuns(options: RunsOptions): Runs {
   };
 }
 
-/** Asks a runtime what it can do once, not for every run: a run from the pool takes less time than the question. */
+/** Asks a runtime for its guarantees once, not for every run: a run from the pool takes less time than the question. */
 function remembered(choose: RunsOptions['choose']): Workshop['runtime'] {
   const known = new Map<RuntimeName | undefined, { runtime: Runtime; found: Available }>();
   return async (name) => {

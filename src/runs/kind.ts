@@ -14,12 +14,12 @@ import { checkImageName, type RunImages } from './run-images.ts';
 /** Where sandboxes for runs come from. */
 export interface Supply {
   readonly images: RunImages;
-  /** The configured runtime, or the one named, with what it promises. */
+  /** The configured or given runtime, with its guarantees. */
   readonly runtime: (name?: RuntimeName) => Promise<{ readonly runtime: Runtime; readonly found: Available }>;
   readonly imageOf: (language: Language) => string;
-  /** Of every sandbox, where a run does not ask for others. */
+  /** For every sandbox, unless a run requests others. */
   readonly limits: Limits;
-  /** The defaults of runs stay below these. */
+  /** Upper bounds of the runs' defaults. */
   readonly most: Limits;
   /** Interpreters are started before there is code for them. */
   readonly prestart: boolean;
@@ -28,11 +28,11 @@ export interface Supply {
 export interface KindOfRun {
   readonly kind: Kind;
   readonly image: RunImage | null;
-  /** For the interpreter that waits in such a sandbox, if one does. */
+  /** For the prestarted interpreter in the sandbox, if there is one. */
   readonly opening: Uint8Array | undefined;
 }
 
-/** A sandbox of a run is worth nothing without its host. */
+/** A sandbox of a run is useless without its host. */
 const leaseMs = 30_000;
 const defaultLimits = {
   memoryBytes: 256 * 1024 ** 2,
@@ -81,7 +81,7 @@ export async function* kindFor(
   return { kind, image, opening };
 }
 
-/** Failing to prestart is not an error here: the run's own start reports the reason. */
+/** A failure to prestart is not an error here: the run's own start reports the reason. */
 async function startInterpreter(sandbox: Sandbox, language: Language): Promise<void> {
   const waiting = await language.prestart?.start(placesIn(sandbox.workdir, language), sandbox);
   if (waiting === undefined) return;
@@ -92,7 +92,7 @@ async function startInterpreter(sandbox: Sandbox, language: Language): Promise<v
   } catch {}
 }
 
-/** Null where the runtime fetches its images itself, or has none and will say so. */
+/** Null if the runtime pulls its images itself, or has none and will report that. */
 async function* imageFor(
   images: RunImages,
   runtime: Runtime,
@@ -104,7 +104,7 @@ async function* imageFor(
   return { name, ...(yield* images.resolve(runtime.images, name, cancel)) };
 }
 
-/** Defaults hold where the runtime can enforce them; a limit that was asked for is enforced or refused. */
+/** Defaults apply if the runtime can enforce them; a requested limit is enforced or refused. */
 function enforceable({ capabilities: { limits } }: Available, { memoryBytes }: Language): Limits {
   return {
     ...(limits.memory ? { memoryBytes: memoryBytes ?? defaultLimits.memoryBytes } : {}),

@@ -14,19 +14,19 @@ export interface RunOptions extends Cancel {
   readonly argv?: readonly string[];
   readonly stdin?: NonNullable<Command['stdin']>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Content by path, below the folder that the code is in. */
+  /** Content by path, below the code's folder. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
-  /** Paths, folders or globs of files to bring back. */
+  /** Paths, folders or globs of files to return. */
   readonly artifacts?: readonly string[];
-  /** Where the code starts, below its folder; made when it is not there. */
+  /** Where the code starts, below its folder; created if missing. */
   readonly cwd?: string;
-  /** Time limit of the code alone. Default 60 s; `null`: no limit. */
+  /** Timeout of the code alone. Default 60 s; `null`: no limit. */
   readonly timeoutMs?: number | null;
-  /** Default 256 MiB (1 GiB where a compiler runs), one CPU, 256 processes, where the runtime can hold it to them. */
+  /** Default 256 MiB (1 GiB with a compiler), one CPU, 256 processes, if the runtime can enforce them. */
   readonly limits?: Limits;
-  /** No limit of the run is above these, defaults included. */
+  /** Upper bounds of the run's limits, defaults included. */
   readonly most?: Limits;
-  /** Instead of the language's own. */
+  /** In place of the language's own. */
   readonly image?: string;
   readonly runtime?: RuntimeName;
   /** Refuse anything weaker than this. */
@@ -50,7 +50,7 @@ const schema = z.object({
   timeoutMs: z.number().positive().max(longestTimeoutMs).nullable().optional(),
 });
 
-/** Refuses what no sandbox could honour; what only some cannot is for the runtime to refuse. */
+/** Refuses settings that no sandbox could have; a runtime refuses those that only it cannot provide. */
 export function checkRunOptions(options: RunOptions, source: string): void {
   const parsed = schema.safeParse(options);
   if (!parsed.success) {
@@ -70,7 +70,7 @@ export function checkRunOptions(options: RunOptions, source: string): void {
   }
 }
 
-/** Whether a relative path stays below the folder that it starts from. */
+/** Whether a relative path stays below its start folder. */
 export function isBelow(path: string): boolean {
   const normal = posix.normalize(path);
   return !posix.isAbsolute(normal) && normal !== '..' && !normal.startsWith('../') && path !== '';

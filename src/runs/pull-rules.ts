@@ -1,25 +1,25 @@
 /**
- * Images that callers without the scope `admin` may pull. The engine calls the registry that a name leads to, and the
- * server that this registry names for its tokens, on the network of the host; and what it fetches stays on its disk.
+ * Images that callers without the scope `admin` may pull. The engine contacts the registry in the name, and the
+ * registry's token server, on the host's network; and the image stays on its disk.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { GeodeError } from '../base/errors.ts';
 
-/** The caller whose request leads to a pull; none for those who may fetch everything, and for the host itself. */
+/** The caller that causes a pull; undefined for callers that may pull everything, and for the host itself. */
 export const pullCaller = new AsyncLocalStorage<{ readonly user: string } | undefined>();
 
 export interface PullRules {
   /** Names of registries: `docker.io`, `ghcr.io`, `registry.example.com:5000`. */
   readonly registries: readonly string[];
-  /** Bytes of one image, and of all that one user has fetched in a day. */
+  /** Maximum bytes of one image, and of all pulls of one user in a day. */
   readonly mostBytes: number;
   readonly mostBytesPerDay: number;
   readonly now?: () => number;
 }
 
-/** One pull that counts against what its user may fetch. */
+/** One pull that counts against its user's limit. */
 export interface CountedPull {
-  /** How many bytes it has so far; throws `too_large` when they are too many. */
+  /** Reports the bytes so far; throws `too_large` if they are too many. */
   count(bytes: number): void;
 }
 
@@ -35,7 +35,7 @@ export class PullAllowance {
     this.#now = rules.now ?? Date.now;
   }
 
-  /** `image_not_allowed` when the present caller may not have the image fetched. */
+  /** Throws `image_not_allowed` if the current caller may not pull the image. */
   check(name: string): void {
     if (pullCaller.getStore() === undefined) return;
     const registry = registryOf(name);
@@ -83,7 +83,7 @@ function tooLarge(name: string, why: string, setting: string): GeodeError {
   });
 }
 
-/** As engines read a name: the part before the first slash is a registry when it can be no folder of Docker's. */
+/** As engines read a name: the part before the first slash is a registry if it cannot be a folder of Docker Hub. */
 export function registryOf(name: string): string {
   const [first = '', ...rest] = name.split('/');
   const isRegistry = /[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase();

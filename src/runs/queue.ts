@@ -4,9 +4,9 @@ import { Notifier } from '../base/notifier.ts';
 import type { QueueEvent } from '../seams/run.ts';
 
 export interface QueueOptions {
-  /** Runs at once. */
+  /** Maximum runs at once. */
   readonly concurrency: number;
-  /** Runs that may wait beyond that; more are refused with `queue_full`. */
+  /** Maximum waiting runs; more are refused with `queue_full`. */
   readonly mostWaiting: number;
 }
 
@@ -14,12 +14,12 @@ interface Waiter {
   granted: boolean;
 }
 
-/** A place among the runs at once. Disposing of it lets the next one in. */
+/** A place among the active runs. Disposing of it lets the next one in. */
 export type Turn = Disposable;
 
 /**
- * The queue of runs. Users take turns, regardless of how much each has queued: a user that sends a thousand runs delays the
- * first run of another by one turn, not by a thousand.
+ * The queue of runs. Users take turns, however many runs each has queued: a user with a thousand queued runs delays
+ * another user's first run by one turn.
  */
 export class FairQueue {
   readonly #options: QueueOptions;
@@ -39,7 +39,7 @@ export class FairQueue {
     return [...this.#lines.values()].reduce((sum, line) => sum + line.length, 0);
   }
 
-  /** Yields the waiter's place, 1 being next, each time that it changes; returns when it is its turn. */
+  /** Yields the waiter's position (1 is next) each time it changes; returns when it is its turn. */
   async *wait(user: string, { signal }: Cancel = {}): AsyncGenerator<QueueEvent, Turn> {
     throwIfCancelled(signal, 'Waiting for a turn');
     if (this.#running < this.#options.concurrency) return this.#begin();
@@ -66,7 +66,7 @@ export class FairQueue {
     }
   }
 
-  /** Rounds are walked user by user: in each, everyone in line before moves by one. */
+  /** Goes through the users in rounds: in each round, everyone ahead moves up by one. */
   #placeOf(user: string, waiter: Waiter): number {
     const users = [...this.#lines.keys()];
     const mine = users.indexOf(user);
@@ -88,7 +88,7 @@ export class FairQueue {
     if (next === undefined) return;
     const [user, [waiter, ...rest]] = next;
     this.#lines.delete(user);
-    // Last again: it has had its turn of this round.
+    // Goes to the end: it has had its turn in this round.
     if (rest.length > 0) this.#lines.set(user, rest);
     if (waiter !== undefined) {
       waiter.granted = true;

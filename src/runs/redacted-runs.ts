@@ -5,7 +5,7 @@ import { foldRun } from '../seams/run-result.ts';
 import type { Runs } from './index.ts';
 import type { RunOptions } from './options.ts';
 
-/** Runs whose output never shows a secret of their user, however it got in; what only looks like a key stays. */
+/** Runs whose output never shows a secret of their user; key-shaped text stays. */
 export function redactedRuns(runs: Runs, secretValues: (user: string) => readonly string[]): Runs {
   async function* stream(
     code: string | Uint8Array,
@@ -24,7 +24,7 @@ export function redactedRuns(runs: Runs, secretValues: (user: string) => readonl
   };
 }
 
-/** The end of a piece is held back while it may be the beginning of a secret, and no longer than the next event. */
+/** The end of a piece is held back while it may be the start of a secret, at most until the next event. */
 async function* withoutValues(
   events: AsyncIterable<RunEvent>,
   values: readonly string[],

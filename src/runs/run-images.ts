@@ -5,23 +5,23 @@ import type { ImageFacts, Images, PullProgress } from '../seams/images.ts';
 import type { PullEvent } from '../seams/run.ts';
 import type { CountedPull, PullAllowance } from './pull-rules.ts';
 
-/** A tag may be moved to another image by anyone with the engine: what it meant is looked up again after that. */
+/** Anyone with access to the engine may move a tag to another image, so a tag is resolved again after this time. */
 const freshMs = 30_000;
 
-/** Finds images, and fetches those that are missing: once for any number of runs that wait. */
+/** Finds images and pulls missing ones: once for any number of waiting runs. */
 export class RunImages {
   readonly #pullDeadlineMs: number;
   readonly #allowance: PullAllowance | undefined;
   readonly #known = new Map<string, { readonly facts: ImageFacts; readonly at: number }>();
   readonly #pulls = new Map<string, Pull>();
 
-  /** Without an allowance everybody may fetch everything. */
+  /** Without an allowance everybody may pull everything. */
   constructor(options: { readonly pullDeadlineMs: number; readonly allowance?: PullAllowance }) {
     this.#pullDeadlineMs = options.pullDeadlineMs;
     this.#allowance = options.allowance;
   }
 
-  /** Yields how far the pull is, if there has to be one; returns the image by its content. */
+  /** Yields the progress if a pull is needed; returns the image by its digest. */
   async *resolve(
     images: Images,
     name: string,
@@ -39,7 +39,7 @@ export class RunImages {
     return facts;
   }
 
-  /** After an open that failed: perhaps the image was removed. */
+  /** Called after an open that failed, because the image may have been removed. */
   forget(name: string): void {
     this.#known.delete(name);
   }
@@ -60,12 +60,12 @@ export class RunImages {
 
 interface PullOptions {
   readonly deadlineMs: number;
-  /** Undefined where nothing bounds it. */
+  /** Undefined without a limit. */
   readonly counted: CountedPull | undefined;
   readonly forget: () => void;
 }
 
-/** One pull and all its waiting callers. It stops when the last of them has given up. */
+/** One pull and all its waiting callers. It stops when the last of them leaves. */
 class Pull {
   readonly #ended: Promise<ImageFacts>;
   readonly #name: string;
@@ -111,7 +111,7 @@ class Pull {
     }
   }
 
-  /** Nobody joins from now on: the next to come begins a pull of its own. */
+  /** Closed to new callers: the next one starts its own pull. */
   #finish(): void {
     if (this.#over) return;
     this.#over = true;
@@ -144,7 +144,7 @@ class Pull {
   }
 }
 
-/** Only a name that means one image: without a tag or a digest an engine would fetch all of them. */
+/** Only a name that means one image: without a tag or digest an engine would pull all of them. */
 export function checkImageName(name: string): string {
   const last = name.slice(name.lastIndexOf('/') + 1);
   if (!/^[a-z0-9][\w./:@-]{0,254}$/i.test(name)) {

@@ -28,12 +28,15 @@ export interface Workshop extends Supply {
 }
 
 const compileTimeoutMs = 180_000;
-/** Up to here the source and the files travel with the first command; more goes before it, each by itself. */
+/**
+ * Up to this size the source and the files are sent with the first command; larger ones are sent before it, one by
+ * one.
+ */
 const mostAlongBytes = 64 * 1024;
 
 type Content = Readonly<Record<string, Uint8Array>>;
 
-/** Runs code once in a sandbox of its own: everything that happens, as it happens. Leaving the loop ends the run. */
+/** Runs code once in its own sandbox and yields all events. Leaving the loop ends the run. */
 export async function* streamRun(
   workshop: Workshop,
   code: string | Uint8Array,
@@ -84,7 +87,7 @@ export async function* streamRun(
   }
 }
 
-/** Undefined where the run may reach nothing: then nothing listens. */
+/** Undefined if the run has no network: then nothing listens. */
 async function openHatch(
   { egress }: Workshop,
   sandbox: Sandbox,
@@ -174,7 +177,7 @@ async function* runCode(
   cancel: Cancel,
 ): AsyncGenerator<RunEvent, ExitFacts> {
   yield { type: 'code-start' };
-  // Processes left by the code end with it, regardless of when the sandbox is removed.
+  // Processes left by the code end with it, whenever the sandbox is removed.
   for await (const event of follow(sandbox, { ...command, sole: true }, cancel)) {
     if (event.type === 'stdout' || event.type === 'stderr') yield { type: event.type, bytes: event.bytes };
     else if (event.type === 'exit') {

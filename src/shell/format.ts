@@ -7,22 +7,22 @@ export interface FinishedCommand {
   readonly durationMs: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** Bytes that were written and not kept. */
+  /** Bytes written but not stored. */
   readonly dropped: { readonly stdout: number; readonly stderr: number };
-  /** Names the journal that holds the rest. */
+  /** The id of the journal that has the rest. */
   readonly processId?: string;
 }
 
 export interface FormatOptions {
-  /** Bytes of each stream that are shown; the rest is said to be left out. Default 100,000. */
+  /** Maximum bytes of each stream to show; a note says how much is left out. Default 100,000. */
   readonly limitBytes?: number;
 }
 
 const defaultLimitBytes = 100_000;
 
 /**
- * A finished command as people and models read it: what it printed, what it complained about, and how it ended
- * where that is not a plain success. Nothing is ever cut without a word.
+ * A finished command for people and models: its output, its errors, and how it ended unless that is a plain success.
+ * Every cut is marked.
  */
 export function formatResult(result: FinishedCommand, options: FormatOptions = {}): string {
   const limitBytes = options.limitBytes ?? defaultLimitBytes;
@@ -39,7 +39,7 @@ export function formatResult(result: FinishedCommand, options: FormatOptions = {
   return blocks.length === 0 ? '[No output]' : blocks.join('\n');
 }
 
-/** How it ended, most telling fact first; nothing for a plain success. */
+/** How it ended, most important fact first; empty for a plain success. */
 function ending(result: FinishedCommand): string[] {
   if (result.timedOut) return [`[Timed out after ${seconds(result.durationMs)} s]`];
   if (result.oomKilled) return ['[Out of memory]'];

@@ -2,10 +2,10 @@ import type { ShellPolicy } from '../seams/shell-policy.ts';
 import { type Budget, limits } from './limits.ts';
 import { excerpt, Refusal, type RuleName } from './verdict.ts';
 
-/** Where a text comes from, when that alone forbids running it. */
+/** The source of a text, if that alone forbids running it. */
 export type Source = 'downloaded' | 'connection' | 'shell' | 'decoded';
 
-/** The standard input or output of a command: its source, and its text where the script spells it out. */
+/** The standard input or output of a command: its source, and its text if the script contains it literally. */
 export interface Stream {
   readonly source?: Source | undefined;
   readonly text?: string | undefined;
@@ -16,35 +16,35 @@ export interface Argument {
   readonly text: string;
   /** The text with every quoted `*`, `?`, `[` and backslash escaped: the others are glob characters. */
   readonly pattern: string;
-  /** An expansion that the policy does not compute has a part in it. */
+  /** Contains an expansion that the policy does not compute. */
   readonly dynamic: boolean;
   readonly source?: Source | undefined;
 }
 
-/** Everything that judging one command needs to know about its surroundings. */
+/** The context that checking one command needs. */
 export interface Frame {
   readonly policy: Required<ShellPolicy>;
   readonly budget: Budget;
   readonly depth: number;
   /** The script that contains the command. */
   readonly script: string;
-  /** The command that a refusal shows. */
+  /** The command to show in a refusal. */
   readonly at: string;
   readonly input: Stream;
-  /** The working folder; `undefined` when only running the script would show it. Shared by a list of commands. */
+  /** The working folder; undefined if only running the script would show it. Shared by a list of commands. */
   readonly place: { folder: string | undefined };
-  /** The functions that the command has defined so far. */
+  /** The functions that the script has defined so far. */
   readonly functions: Set<string>;
 }
 
-/** Stands for text that the policy does not compute. */
+/** Placeholder for text that the policy does not compute. */
 export const unknown = '\uE000';
 
 export function refuse(frame: Frame, rule: RuleName, reason: string): never {
   throw new Refusal(rule, reason, excerpt(frame.at));
 }
 
-/** The frame of a script inside a script. Changes of the folder stay inside. */
+/** The frame of a script inside a script. Folder changes stay inside. */
 export function nested(frame: Frame, change: Partial<Frame> = {}): Frame {
   if (frame.depth >= limits.depth) refuse(frame, 'too-complex', 'The command is nested too deeply.');
   return { ...frame, depth: frame.depth + 1, place: { ...frame.place }, ...change };

@@ -1,6 +1,6 @@
 /**
- * Shell patterns against names. Patterns come from an untrusted command, so matching is done
- * without backtracking over more than the last star: its cost is bounded by the product of both lengths.
+ * Matches shell patterns against names. Patterns come from an untrusted command, so matching only backtracks over the
+ * last star: its cost is limited by the product of both lengths.
  */
 type Token =
   | { readonly kind: 'character'; readonly character: string }
@@ -19,7 +19,7 @@ function isPlain(pattern: string): boolean {
   return !/[\\*?[]/.test(pattern);
 }
 
-/** True for `*`, `.*`, `[a-z]*`, `??*`: a pattern that names nothing in particular. */
+/** True for `*`, `.*`, `[a-z]*`, `??*`: patterns that match nearly everything. */
 export function isWideGlob(pattern: string): boolean {
   if (isPlain(pattern)) return false;
   const tokens = tokenize(pattern);

@@ -10,7 +10,7 @@ import { runners } from './runners.ts';
 
 const rules = [reverseShell, device, destroy, keyFiles];
 
-/** Judges one program with its arguments: by the rules, then by the commands that the program itself runs. */
+/** Checks one program with its arguments: by the rules, then by the commands that the program itself runs. */
 export function invoke(words: readonly Argument[], frame: Frame): Stream {
   const [program, ...args] = words;
   if (program === undefined || program.text === '') return {};
@@ -31,12 +31,12 @@ export function invoke(words: readonly Argument[], frame: Frame): Stream {
 
 const globNames = ['rm', 'cat', 'sh', 'bash', 'dd', 'chmod', 'chown', 'nc', 'mv', 'find'];
 
-/** The names a program may have: the last part of its path, '' when it is not spelled out. */
+/** The possible names of a program: the last part of its path, '' if it is not written out. */
 function namesOf(program: Argument): string[] {
   const pattern = program.pattern.slice(program.pattern.lastIndexOf('/') + 1);
   if (pattern.includes(unknown)) return [''];
   if (isGlob(pattern)) return globNames.filter((name) => matchesGlob(pattern, name));
   const name = program.text.slice(program.text.lastIndexOf('/') + 1);
-  // `python3.12` is python.
+  // `python3.12` counts as python.
   return [/^(?:python|perl|ruby|php|lua)\d/.test(name) ? name.replace(/\d[\d.]*$/, '') : name];
 }

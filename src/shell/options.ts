@@ -2,22 +2,22 @@ import { type Argument, dropStart } from './frame.ts';
 
 /** How a program reads its arguments. */
 export interface OptionSpec {
-  /** Letters whose option takes a value. */
+  /** Letters of options with a value. */
   readonly short?: string;
-  /** Long names whose option takes a value. */
+  /** Long names of options with a value. */
   readonly long?: readonly string[];
-  /** The first operand ends the options: what follows belongs to another program. */
+  /** The first operand ends the options: the rest belongs to another program. */
   readonly stopsAtOperand?: boolean;
 }
 
 export interface Options {
-  /** Letters and long names that were given. */
+  /** The given letters and long names. */
   readonly flags: ReadonlySet<string>;
   readonly values: ReadonlyMap<string, readonly Argument[]>;
   readonly operands: readonly Argument[];
 }
 
-/** Reads arguments as getopt does: grouped letters, attached and separate values, `--`. */
+/** Reads arguments like getopt: grouped letters, attached and separate values, `--`. */
 export function readOptions(args: readonly Argument[], spec: OptionSpec): Options {
   const flags = new Set<string>();
   const values = new Map<string, Argument[]>();
@@ -58,7 +58,7 @@ export function readOptions(args: readonly Argument[], spec: OptionSpec): Option
   return { flags, values, operands };
 }
 
-/** Long names may be shortened as long as they are clear. */
+/** Long names may be shortened while they are unambiguous. */
 function unabbreviated(name: string, known: readonly string[]): string | undefined {
   if (known.includes(name)) return name;
   return name.length > 3 ? known.find((long) => long.startsWith(name)) : undefined;

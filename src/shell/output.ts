@@ -8,7 +8,7 @@ const fetchers = new Set(
 const connectors = new Set('nc ncat netcat nc.traditional nc.openbsd telnet socat ztcp'.split(' '));
 const decoders = new Set(['base64', 'base32', 'basenc']);
 
-/** The output of a program: its text where the command spells it out, and the source of anything else. */
+/** The output of a program: its text if the command contains it literally, otherwise its source. */
 export function outputOf(call: Call): Stream {
   const { name, args, frame } = call;
   if (name === 'echo' || name === 'printf') return printed(name, args);

@@ -2,7 +2,7 @@ import { type ParsedScript, parse } from 'unbash';
 import { limits } from './limits.ts';
 import { excerpt, Refusal } from './verdict.ts';
 
-/** Parses a script as bash reads it. Throws a refusal when the text has an error or costs too much to parse. */
+/** Parses a script like bash. Throws a refusal if the text has an error or is too expensive to parse. */
 export function parseScript(source: string): ParsedScript {
   if (source.includes('\0')) {
     throw new Refusal('unparsable', 'The command holds a NUL byte.', excerpt(source));

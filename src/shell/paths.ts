@@ -1,8 +1,8 @@
 import { type Frame, unknown } from './frame.ts';
 
 /**
- * A path in parts, each a shell pattern, after `//`, `.` and `..` are resolved.
- * `rooted` is false when it starts in a folder that only running the command would show.
+ * A path in parts, each a shell pattern, after `//`, `.` and `..` are resolved. `rooted` is false if it starts in a
+ * folder that only running the command would show.
  */
 export interface Path {
   readonly rooted: boolean;

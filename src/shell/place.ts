@@ -2,14 +2,14 @@ import { unknown } from './frame.ts';
 import { isWideGlob, matchesGlob } from './glob.ts';
 import type { Path } from './paths.ts';
 
-/** A protected path. `*` stands for any one part, a trailing `**` for anything below. */
+/** A protected path. `*` matches any one part, a trailing `**` everything below. */
 export interface Place {
   readonly name: string;
   readonly parts: readonly string[];
   readonly open: boolean;
 }
 
-/** A table of places, written as words. */
+/** A table of protected paths, written as words. */
 export function readPlaces(words: string): Place[] {
   return words.split(' ').map(readPlace);
 }
@@ -25,7 +25,7 @@ export function isAt(path: Path, place: Place): boolean {
   return path.rooted && matches(path.parts, place);
 }
 
-/** Whether the path may be the place, or all that lies directly in it. */
+/** Whether the path may be the place or everything directly in it. */
 export function covers(path: Path, place: Place): boolean {
   if (isAt(path, place)) return true;
   return path.rooted && isWideGlob(path.parts.at(-1) ?? '') && matches(path.parts.slice(0, -1), place);
@@ -39,7 +39,7 @@ export function isBelow(path: Path, folder: Place, place: Place): boolean {
   );
 }
 
-/** For a path in a folder that cannot be known: whether the place occurs in it. */
+/** For a path in an unknown folder: whether the place occurs in it. */
 export function mentions(path: Path, place: Place): boolean {
   return path.parts.some((_, start) =>
     place.parts.every((name, index) => path.parts[start + index] === name),
@@ -52,7 +52,7 @@ function matches(parts: readonly string[], place: Place): boolean {
   return wanted.every((name, index) => partMatches(parts[index] ?? '', name));
 }
 
-/** A glob matches a name that starts with a dot only where it spells the dot. */
+/** A glob matches a name that starts with a dot only if it contains that dot. */
 function partMatches(part: string, name: string): boolean {
   if (name === '*') return part !== '';
   if (part.includes(unknown) || !matchesGlob(part, name)) return false;

@@ -3,7 +3,7 @@ import { isGlob, matchesGlob } from './glob.ts';
 import type { Path } from './paths.ts';
 import { covers, isAt, isBelow, mentions, type Place, readPlace, readPlaces } from './place.ts';
 
-/** The places that the rules protect, and the questions that rules ask about a path. */
+/** The protected paths, and the questions that rules ask about a path. */
 type Folders = Required<Pick<ShellPolicy, 'home' | 'workspace'>>;
 
 const homesEverywhere = readPlaces('/root /home/* /Users/*');
@@ -26,7 +26,7 @@ const keyFilesOfHome = readPlaces(
     '.config/gcloud/** .config/gh/** .config/geode/** .geode/**',
 );
 
-/** In a folder of keys, yet meant to be given away. */
+/** In a folder of keys, but meant to be public. */
 const publicName = /(?:\.pub|^known_hosts(?:\.old)?)$/;
 
 const ownConfigName = 'geode.json';
@@ -35,7 +35,7 @@ const deviceName =
   /^(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|mmcblk\d+\w*|dm-\d+|md\d+|r?disk\d+\w*|k?mem|port)$/;
 const deviceSamples = 'sda sda1 sdb hda vda xvda nvme0n1 mmcblk0 dm-0 md0 mem'.split(' ');
 
-/** The data that is lost if this whole path is removed or locked, or `undefined`. */
+/** The data that is lost if this whole path is removed or locked; undefined if none. */
 export function vitalPlace(path: Path, folders: Folders): string | undefined {
   if (!path.rooted || isWorkspace(path, folders)) return undefined;
   const system = systemFolders.find((place) => covers(path, place));
@@ -45,12 +45,12 @@ export function vitalPlace(path: Path, folders: Folders): string | undefined {
   return system && `the system folder ${system.name}`;
 }
 
-/** The account or start-up file that this path is, or `undefined`. */
+/** The account or start-up file that this path is; undefined if it is not one. */
 export function accountFile(path: Path): string | undefined {
   return accountFiles.find((place) => isAt(path, place))?.name;
 }
 
-/** True where the path is a block device, physical memory or the kernel's command file. */
+/** True if the path is a block device, physical memory or the kernel's command file. */
 export function isDevice(path: Path): boolean {
   if (!path.rooted) return false;
   const [top = '', name = ''] = path.parts;
@@ -61,7 +61,7 @@ export function isDevice(path: Path): boolean {
   return path.parts.length === 2 && deviceName.test(name);
 }
 
-/** The key file or key folder that this path may be, or `undefined`. */
+/** The key file or key folder that this path may be; undefined if it is not one. */
 export function keyFile(path: Path, folders: Folders): string | undefined {
   const last = path.parts.at(-1) ?? '';
   if (last === ownConfigName) return ownConfigName;
@@ -74,7 +74,7 @@ export function keyFile(path: Path, folders: Folders): string | undefined {
   return `~/${own.name}`;
 }
 
-/** True where the path is a folder that key files lie in: copying all of it copies them. */
+/** True if key files lie in this folder: copying the folder copies them. */
 export function holdsKeyFiles(path: Path, folders: Folders): boolean {
   if (!path.rooted || isWorkspace(path, folders)) return false;
   return path.parts.length === 0 || isAt(path, etc) || homes(folders).some((home) => covers(path, home));

@@ -4,7 +4,7 @@ import { Budget, limits } from './limits.ts';
 import { excerpt, Refusal, type RuleName, ruleHints, type Verdict } from './verdict.ts';
 import { runText } from './walk.ts';
 
-/** Judges one command. Never throws: refuses a command that it cannot inspect in full. */
+/** Checks one command. Never throws: refuses a command that it cannot check completely. */
 export function judge(command: string, policy: ShellPolicy = defaultShellPolicy): Verdict {
   if (policy.mode === 'permissive') return { allowed: true };
   try {
@@ -12,7 +12,7 @@ export function judge(command: string, policy: ShellPolicy = defaultShellPolicy)
     return { allowed: true };
   } catch (thrown) {
     if (thrown instanceof Refusal) return blocked(thrown.rule, thrown.message, thrown.at);
-    // Out of stack, or a defect: a command that was not inspected does not run.
+    // Stack overflow or a defect: an unchecked command does not run.
     return blocked('too-complex', 'The command is too complex to inspect.', command);
   }
 }
@@ -22,7 +22,7 @@ function inspect(command: string, given: ShellPolicy): void {
     throw new Refusal('too-long', `The command is longer than ${limits.commandBytes / 1024} KiB.`, command);
   }
   const policy = { workspace: '/workspace', home: '/root', ...given };
-  // The mark of unknown text must not come from the command.
+  // The command must not contain the placeholder for unknown text.
   const script = command.replaceAll(unknown, '\uFFFD');
   runText(script, {
     policy,

@@ -18,7 +18,7 @@ import { checkVariable } from './rules/variables.ts';
 import { excerpt } from './verdict.ts';
 import { runArgument, runText } from './walk.ts';
 
-/** Programs that run other commands. Returns their output, or `undefined` when it is that of any other program. */
+/** Programs that run other commands. Returns their output; undefined for all other programs. */
 type Runner = (call: Call) => Stream | undefined;
 
 /** Programs whose operands are a command, after their options and some operands of their own. */
@@ -81,7 +81,7 @@ export const runners: ReadonlyMap<string, Runner> = new Map<string, Runner>([
   ['script', runOption],
 ]);
 
-/** The last folder of a group holds for the commands after it. */
+/** The last folder of a group applies to the commands after it. */
 function changeFolder({ args, frame }: Call): Stream {
   const target = readOptions(args, {}).operands[0]?.pattern ?? frame.policy.home;
   const path = resolvePath(target, frame);
@@ -105,7 +105,7 @@ function runnerOf(spec: OptionSpec & { readonly operands?: number }): Runner {
       words = words.slice(1);
     }
     if (words.length > 0) return invoke(words, inner);
-    // `sudo -s`, `su` and `exec` alone start a shell or nothing.
+    // `sudo -s`, `su` and `exec` without a command start a shell or nothing.
     return /^(?:sudo|doas)$/.test(name) ? runInput(inner) : {};
   };
 }
@@ -142,7 +142,7 @@ function runInput(frame: Frame): Stream {
   return { source: 'shell' };
 }
 
-/** Interpreters of other languages: the policy checks the source of the code, not the code. */
+/** Interpreters of other languages: the policy checks where the code comes from, not the code. */
 function runInterpreter({ args, frame }: Call): Stream | undefined {
   for (const { source } of args) checkSource(source, frame);
   const [first] = args;
@@ -170,7 +170,7 @@ function runSource({ args: [file], frame }: Call): Stream {
   return {};
 }
 
-/** `{}` stands for the folders that the search starts from, unless the search is selective. */
+/** `{}` means the folders where the search starts, unless the search is selective. */
 function runFind({ args, frame }: Call): undefined {
   const search = readFind(args);
   const found = search.selective ? [literal(`${unknown}file`)] : search.starts;
@@ -214,7 +214,7 @@ function runXargs({ args, frame }: Call): Stream {
   return {};
 }
 
-/** `watch command`, `parallel 'command {}' ::: a b`: the words make one script. */
+/** `watch command`, `parallel 'command {}' ::: a b`: the words form one script. */
 function runJoined({ args, frame }: Call): Stream {
   const { operands } = readOptions(args, { short: 'njPaSNIL', stopsAtOperand: true });
   const end = operands.findIndex(({ text }) => text.startsWith(':::'));

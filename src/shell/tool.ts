@@ -5,7 +5,7 @@ import type { ShellPolicy } from '../seams/shell-policy.ts';
 import { type FinishedCommand, formatResult } from './format.ts';
 import { judge } from './policy.ts';
 
-/** Where the tool runs commands: the caller's sandbox, and no more of it than this. */
+/** Where the tool runs commands: only this part of the caller's sandbox. */
 export interface ShellWorkspace<Result extends FinishedCommand = FinishedCommand> {
   exec(
     command: { readonly argv: readonly [string, ...string[]]; readonly timeoutMs?: number },
@@ -26,14 +26,14 @@ export const shellInput = z.strictObject({
 export type ShellInput = z.input<typeof shellInput>;
 
 export interface ShellOutput<Result extends FinishedCommand = FinishedCommand> {
-  /** The result as people and models read it. */
+  /** The result in the form for people and models. */
   readonly text: string;
   readonly result: Result;
 }
 
 /**
- * The shell tool: judges a command, runs it, tells what came of it. Refuses with `invalid_input` what is not a
- * command, and with `command_blocked` what the policy forbids; a command that fails is a result.
+ * The shell tool: checks a command, runs it, reports the result. Throws `invalid_input` for an invalid command, and
+ * `command_blocked` for one that the policy forbids; a failed command is a result.
  */
 export function shellTool<Result extends FinishedCommand>(
   workspace: ShellWorkspace<Result>,

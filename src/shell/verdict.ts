@@ -1,8 +1,8 @@
 /**
- * The verdict of the command policy about a command, and the closed list of rules that it can name.
+ * The policy's verdict on a command, and the closed list of its rules.
  *
- * Inside the policy a refusal is thrown, so that it leaves any depth of nesting at once; `judge` turns it
- * into a verdict and nothing is ever thrown to a caller.
+ * Inside the policy a refusal is thrown, so that it leaves any depth of nesting at once; `judge` turns it into a
+ * verdict and never throws.
  */
 export const ruleHints = {
   destroy: 'Name the exact folder to change, below the workspace or /tmp; no variable in it may be empty.',
@@ -48,7 +48,7 @@ export class Refusal extends Error {
 
 const shownLength = 200;
 
-/** A piece of a command as it may be shown: one line, bounded, without the marks that stand for unknown text. */
+/** A piece of a command for display: one line, limited in length, without placeholders for unknown text. */
 export function excerpt(text: string): string {
   const line = text
     .replace(/[\uE000-\uF8FF]/g, '…')

@@ -7,13 +7,13 @@ import { checkRedirect } from './rules/redirects.ts';
 import { checkAssignment } from './rules/variables.ts';
 import { readText, readWord, runSubstitutions } from './words.ts';
 
-/** Judges a script inside the command: the text of `sh -c`, of a here-document, of `eval`. */
+/** Checks a script inside the command: the text of `sh -c`, of a here-document, of `eval`. */
 export function runText(script: string, frame: Frame): Stream {
   frame.budget.spend(script);
   return runStatements(parseScript(script).commands, nested(frame, { script }));
 }
 
-/** Judges a list of commands, and returns what the last one with a known output prints. */
+/** Checks a list of commands. Returns the output of the last command whose output is known. */
 export function runStatements(statements: readonly Statement[], frame: Frame): Stream {
   let output: Stream = {};
   for (const { command } of statements) {
@@ -23,7 +23,7 @@ export function runStatements(statements: readonly Statement[], frame: Frame): S
   return output;
 }
 
-/** Judges one node of the syntax tree and everything below it. */
+/** Checks one node of the syntax tree and everything below it. */
 function run(node: SyntaxNode, frame: Frame): Stream {
   frame.budget.spend('');
   switch (node.type) {
@@ -99,7 +99,7 @@ function runCommand(command: Command, frame: Frame): Stream {
   });
 }
 
-/** Runs a command with its redirects checked and its standard input known where the script spells it out. */
+/** Runs a command with its redirects checked, and with its standard input if the script contains it literally. */
 function redirected(redirects: readonly Redirection[], frame: Frame, work: (inner: Frame) => Stream): Stream {
   let { input } = frame;
   let isWritten = false;
@@ -126,7 +126,7 @@ function redirected(redirects: readonly Redirection[], frame: Frame, work: (inne
   return isWritten ? {} : output;
 }
 
-/** Refuses a script in strict mode when an expansion has a part in it. */
+/** Refuses a script in strict mode if it contains an expansion. */
 export function runArgument(
   script: { readonly text: string; readonly dynamic: boolean },
   frame: Frame,

@@ -3,7 +3,7 @@ import { type Argument, type Frame, nested, protect, refuse, type Source, unknow
 import { limits } from './limits.ts';
 import { runStatements } from './walk.ts';
 
-/** The arguments that a word spells. Expansions other than `~` and `$HOME` are not computed. */
+/** The arguments in a word. Expansions other than `~` and `$HOME` are not computed. */
 export function readWord(word: Word, frame: Frame): Argument[] {
   frame.budget.spend(word.text);
   if (word.parts === undefined) return [inHome(word.text, spelled(word.value), frame)];
@@ -40,7 +40,7 @@ function readPart(part: WordPart, frame: Frame): Argument {
       const isPlain = part.operation === undefined || part.operation.type === 'Default';
       if (part.parameter === 'HOME' && part.prefix === undefined && isPlain)
         return spelled(frame.policy.home);
-      // `${NAME:-word}` may be its word.
+      // `${NAME:-word}` may have the value of its word.
       if (part.operation?.type !== 'Default' || part.operation.operator.endsWith('?'))
         return computed(source);
       return { ...readText(part.operation.operand, frame), dynamic: true };
@@ -50,7 +50,7 @@ function readPart(part: WordPart, frame: Frame): Argument {
   }
 }
 
-/** Judges every script in a node, such as `$(…)`, and returns the source of their output. */
+/** Checks every script in a node, such as `$(…)`, and returns the source of their output. */
 export function runSubstitutions(node: SyntaxNode, frame: Frame): Source | undefined {
   frame.budget.spend('');
   if ('script' in node) {
@@ -83,7 +83,7 @@ function joined(start: Argument, end: Argument): Argument {
   };
 }
 
-/** The words of `{a,b}`. Nested braces and ranges are left as unknown text. */
+/** The words of `{a,b}`. Nested braces and ranges count as unknown text. */
 function alternatives(text: string): Argument[] {
   const inside = text.slice(1, -1);
   if (!inside.includes(',') || /[{}$`'"\\]/.test(inside)) return [computed()];

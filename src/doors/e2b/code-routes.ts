@@ -77,7 +77,7 @@ export function codeRoutes(door: Hono<ApiEnv>, reach: Reach, contexts: LiveConte
   });
 }
 
-/** As notebooks do: code that stands indented in another program's text runs all the same. */
+/** Like notebooks, runs code that is indented because it was embedded in another program. */
 function unindented(code: string): string {
   const lines = code.replace(/^(?:[ \t]*\n)+/, '').split('\n');
   const [indent = ''] = /^[ \t]*/.exec(lines[0] ?? '') ?? [];
@@ -107,7 +107,10 @@ function ownContext(place: Place, contexts: LiveContexts, id: string): OpenConte
 
 const mostRemembered = 1_000;
 
-/** Code without a context runs in a shared one for its language and sandbox, so that variables stay. The first caller creates it. */
+/**
+ * Code without a context runs in a context shared by its language and sandbox, so that variables stay. The first
+ * caller creates it.
+ */
 class UsualContexts {
   readonly #contexts: LiveContexts;
   readonly #known = new Map<string, Promise<string>>();
@@ -116,7 +119,7 @@ class UsualContexts {
     this.#contexts = contexts;
   }
 
-  /** Each call waits for the one before it, so that one is made however many come at once. */
+  /** Each call waits for the previous one, so concurrent calls create only one. */
   of(place: Place, language: ContextLanguage): Promise<string> {
     const key = JSON.stringify([place.chat, language]);
     const before = this.#known.get(key)?.catch(() => undefined) ?? Promise.resolve(undefined);
@@ -132,7 +135,7 @@ class UsualContexts {
   }
 }
 
-/** Not with the request, which it outlives. */
+/** Not tied to the request, which the context outlives. */
 function opened({ user, chat }: Place, contexts: LiveContexts, language: ContextLanguage) {
   return contexts.open(user, { language, chat }, {});
 }

@@ -1,7 +1,7 @@
 /**
- * The Connect protocol in JSON, as E2B's clients speak it: https://connectrpc.com/docs/protocol. A unary call is JSON
- * in and JSON out. A streaming call sends one message and gets a row of them, each behind a byte of flags and four of
- * its length; the last one says how the stream ended.
+ * The Connect protocol in JSON, for E2B's clients: https://connectrpc.com/docs/protocol. A unary call is JSON in and
+ * JSON out. A streaming call sends one message and gets a sequence of messages, each after one byte of flags and four
+ * bytes of length; the last one says how the stream ended.
  */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -32,8 +32,8 @@ export async function unary<Schema extends z.ZodType>(
 }
 
 /**
- * A call that is answered by a stream. All that goes wrong is said in its last frame: of a status the clients read
- * nothing. `keepalive` is sent as often as the caller asks, so that nobody takes silence for a lost connection.
+ * A call answered by a stream. Errors are sent in its last frame, because clients ignore the body of an error status.
+ * A `keepalive` is sent as often as the caller asks, so that silence is not taken for a lost connection.
  */
 export async function streaming<Schema extends z.ZodType>(
   context: Context<ApiEnv>,
@@ -115,7 +115,7 @@ async function unzipped(bytes: Uint8Array): Promise<Buffer> {
   }
 }
 
-/** The protocol's codes, with the statuses that it has for them. */
+/** The protocol's error codes, with its HTTP statuses. */
 const statusOf = {
   unavailable: 503,
   unauthenticated: 401,
@@ -131,7 +131,7 @@ const statusOf = {
 } as const;
 type ConnectCode = keyof typeof statusOf;
 
-/** Codes that say more than the status of ours. */
+/** Codes that are more specific than the HTTP status. */
 const special: Partial<Record<ErrorCode, ConnectCode>> = {
   file_exists: 'already_exists',
   sandbox_not_found: 'unavailable',

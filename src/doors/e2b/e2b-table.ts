@@ -23,23 +23,23 @@ export const e2bChapter: Chapter = {
 
 const timeoutActions = ['kill', 'pause', 'stop'] as const;
 
-/** A sandbox that was made through the wire of E2B. Its id is the name of its chat too. */
+/** A sandbox created through the E2B API. Its id is also the name of its chat. */
 export interface E2bSandbox {
   readonly id: string;
   readonly user: string;
-  /** A snapshot is a stopped sandbox that others are made from. */
+  /** A snapshot is a stopped sandbox from which others are created. */
   readonly kind: 'sandbox' | 'snapshot';
-  /** As the caller named it. */
+  /** The caller's name for it. */
   readonly template: string;
   /** The caller's name for a snapshot. */
   readonly name: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly startedAt: number;
-  /** When its time is up, in ms since 1970; null while it is paused, and of a snapshot. */
+  /** When its lifetime ends, in ms since 1970; null while it is paused, and for a snapshot. */
   readonly endAt: number | null;
-  /** `stop`: paused without what runs in it. */
+  /** `stop`: paused without its processes. */
   readonly onTimeout: (typeof timeoutActions)[number];
-  /** A request to a paused one resumes it. */
+  /** Whether a request resumes it while it is paused. */
   readonly autoResume: boolean;
 }
 
@@ -65,7 +65,7 @@ export class E2bTable {
     return row && sandboxOf(row);
   }
 
-  /** Oldest first; of every user where none is named. */
+  /** Oldest first; of all users if none is given. */
   list(user?: string): readonly E2bSandbox[] {
     return this.#ledger
       .read(
@@ -90,7 +90,7 @@ export class E2bTable {
     this.#ledger.write((sql) => sql.run`DELETE FROM e2b_sandboxes WHERE id = ${id}`);
   }
 
-  /** Of this host, made once: tokens of sandboxes are made with it. */
+  /** The host's secret, created once, from which tokens of sandboxes are derived. */
   secret(): Uint8Array {
     return this.#ledger.write((sql) => {
       const known = sql.get`SELECT value FROM e2b_secret`?.value;

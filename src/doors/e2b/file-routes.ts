@@ -1,4 +1,4 @@
-/** `/files`: the content of files, read and written as a whole. */
+/** `/files`: reading and writing whole files. */
 import { basename } from 'node:path/posix';
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -75,7 +75,7 @@ async function write(
   return { name: basename(place), type: 'file', path: place };
 }
 
-/** A caller that is cut off makes the write fail, so that nothing half is taken for whole. */
+/** A lost connection makes the write fail, so that half a file is never taken for a complete one. */
 async function* bodyOf({ req }: Context<ApiEnv>): AsyncGenerator<Uint8Array> {
   const { body } = req.raw;
   const encoding = req.header('content-encoding') ?? 'identity';

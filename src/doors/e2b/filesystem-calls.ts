@@ -1,4 +1,4 @@
-/** `filesystem.Filesystem`: files of a sandbox, but for their content. */
+/** `filesystem.Filesystem`: operations on files of a sandbox, except their content. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { ApiEnv } from '../../api/environment.ts';

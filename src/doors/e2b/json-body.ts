@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ApiEnv } from '../../api/environment.ts';
 import { GeodeError } from '../../base/errors.ts';
 
-/** JSON of this shape, or a refusal that says what is wrong with it. */
+/** Parses JSON of this shape; throws an error that names the problem. */
 export function jsonOf<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> {
   let value: unknown;
   try {

@@ -3,15 +3,15 @@ import type { Log } from '../../base/log.ts';
 import type { Sandboxes } from '../../seams/persistent.ts';
 import type { E2bSandbox, E2bTable } from './e2b-table.ts';
 
-/** For callers that set no timeout. */
+/** For callers without a timeout. */
 export const defaultTimeoutMs = 300_000;
-/** As long as a paused one is kept from the host's own sweep, and a running one may ask for. */
+/** How long a paused sandbox is protected from the host's sweep, and the maximum timeout of a running one. */
 export const longestTimeoutMs = 30 * 86_400_000;
 const retryMs = 10_000;
-/** Timers count no further. */
+/** The maximum delay of a timer. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** Ends each sandbox when its time is up: removes it, or pauses it where that was asked for. */
+/** Ends each sandbox when its lifetime is over: removes it, or pauses it if requested. */
 export class Lifetimes implements Disposable {
   readonly #table: E2bTable;
   readonly #sandboxes: Sandboxes;
@@ -27,7 +27,7 @@ export class Lifetimes implements Disposable {
     this.#await();
   }
 
-  /** From now on; null: until somebody says otherwise. */
+  /** Takes effect now; null: no end until the next call. */
   async set({ id, user }: Pick<E2bSandbox, 'id' | 'user'>, timeoutMs: number | null): Promise<void> {
     this.#table.setEnd(id, timeoutMs === null ? null : Date.now() + timeoutMs);
     this.#await();
@@ -59,11 +59,11 @@ export class Lifetimes implements Disposable {
     this.#await(failures > 0 ? retryMs : 0);
   }
 
-  /** Gives how many could not be ended. */
+  /** Returns how many could not be ended. */
   async #endDue(): Promise<number> {
     let failures = 0;
     for (const { id, user } of this.#table.list()) {
-      // In the meantime a caller may have extended or ended it.
+      // A caller may have extended or ended it by now.
       const sandbox = this.#isOver ? undefined : this.#table.get(user, id);
       if (sandbox === undefined || sandbox.endAt === null || sandbox.endAt > Date.now()) continue;
       try {
@@ -86,7 +86,7 @@ export class Lifetimes implements Disposable {
     try {
       await sandboxes[onTimeout](id);
     } catch (error) {
-      // A runtime that cannot freeze keeps the files at least; one that is stopped has nothing to freeze.
+      // A runtime that cannot freeze at least keeps the files; a stopped sandbox needs no freezing.
       if (isGeodeError(error, 'cannot_enforce')) await sandboxes.stop(id);
       else if (isGeodeError(error, 'sandbox_not_found')) this.#table.remove(id);
       else if (!isGeodeError(error, 'sandbox_stopped')) throw error;

@@ -6,7 +6,7 @@ export const networkSchema = z.strictObject({
   allow_internet_access: z.boolean().nullish(),
   allowOut: z.array(z.string()).nullish(),
   denyOut: z.array(z.string()).nullish(),
-  /** Nothing in a sandbox is public here, whatever this says. */
+  /** Sandboxes are never public here, whatever this setting says. */
   allowPublicTraffic: z.boolean().nullish(),
   rules: z.undefined({ error: 'Rules for headers cannot be had here: use a binding.' }).optional(),
   egressProxy: z.undefined({ error: 'A proxy of your own cannot be had here.' }).optional(),
@@ -15,9 +15,8 @@ export const networkSchema = z.strictObject({
 const everything = '0.0.0.0/0';
 
 /**
- * Translates an E2B network setting into a policy; undefined without one, which leaves it to the user's
- * own default. In E2B an allow rule wins over a deny rule; in Geode a deny rule wins. A setting where this makes a
- * difference is refused.
+ * Translates E2B network settings into a policy; undefined without settings: then the user's default policy applies.
+ * In E2B an allow rule wins over a deny rule, in Geode a deny rule wins. Settings where this matters are refused.
  */
 export function wordsOf({
   allow_internet_access: internet,

@@ -7,15 +7,15 @@ import { Lifetimes } from './lifetimes.ts';
 import { SandboxTokens } from './sandbox-tokens.ts';
 import { SignedUrls } from './signed-urls.ts';
 
-/** The parts that the E2B API needs besides the host's own. One for all servers of a host. */
+/** The parts that the E2B API needs in addition to the host's own. Shared by all servers of a host. */
 export interface E2b extends Disposable {
   readonly table: E2bTable;
   readonly tokens: SandboxTokens;
   readonly signed: SignedUrls;
   readonly lifetimes: Lifetimes;
-  /** Images by the names of templates. */
+  /** Images by template names. */
   readonly templates: Readonly<Record<string, string>>;
-  /** Of every sandbox that is made here. */
+  /** For every sandbox created through the E2B API. */
   readonly limits: Limits;
 }
 

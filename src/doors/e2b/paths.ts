@@ -1,10 +1,10 @@
 import { posix } from 'node:path';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 
-/** Where programs that were written for E2B keep their files: here that is the workspace. */
+/** Where programs written for E2B store their files: here that is the workspace. */
 const home = '/home/user';
 
-/** A path as a caller gives it, as one of the sandbox: relative ones begin in the workspace. */
+/** Converts a caller's path to a path in the sandbox: relative paths start in the workspace. */
 export function placeOf(path: string, { workdir }: Pick<PersistentSandbox, 'workdir'>): string {
   const given = path === '~' || path.startsWith('~/') ? `.${path.slice(1)}` : path;
   const absolute = posix.resolve(workdir, given);

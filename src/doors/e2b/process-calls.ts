@@ -1,4 +1,4 @@
-/** `process.Process`: commands in a sandbox. Each is a process with a journal, as any other of Geode. */
+/** `process.Process`: commands in a sandbox. Each is a normal Geode process with a journal. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { ApiEnv } from '../../api/environment.ts';
@@ -136,7 +136,7 @@ function endOf({ exitCode, signal, timedOut }: Extract<ProcessEvent, { type: 'ex
   };
 }
 
-/** The client's own deadline of the call is the command's. */
+/** The client's deadline for the call becomes the command's timeout. */
 function timeoutIn({ req }: Context<ApiEnv>): number | null {
   const ms = Number(req.header('connect-timeout-ms') ?? 0);
   return Number.isSafeInteger(ms) && ms > 0 ? ms : null;

@@ -20,7 +20,7 @@ const inSandbox: Omit<Caller, 'user' | 'keyId'> = {
   actsFor: 'self',
 };
 
-/** A request with a sandbox token, or a URL signed with it, acts for the sandbox's user, in that sandbox only. */
+/** A request with a sandbox token, or with a URL signed by one, acts for the sandbox's user, in that sandbox only. */
 export function tokenCaller({ signed, tokens }: E2b, { req, env }: Context<ApiEnv>): Caller | undefined {
   if (!/^\/(e2b\/|files$)/.test(req.path)) return undefined;
   const id = req.header('e2b-sandbox-id');
@@ -32,10 +32,10 @@ export function tokenCaller({ signed, tokens }: E2b, { req, env }: Context<ApiEn
   return found && { ...inSandbox, user: found.user, keyId: `sandbox ${found.id}` };
 }
 
-/** A token opens its own sandbox and no other. */
+/** A token opens only its own sandbox. */
 function sandboxOf({ table }: E2b, { req, var: { caller } }: Context<ApiEnv>): E2bSandbox {
   const [, own] = /^sandbox (.+)$/s.exec(caller.keyId) ?? [];
-  // A signed URL names no sandbox: its signature has shown which one it is.
+  // A signed URL does not name its sandbox: the signature identifies it.
   const id = req.header('e2b-sandbox-id') ?? own;
   const found = id === undefined ? undefined : table.get(caller.user, id);
   const isOpen = own === undefined || own === found?.id;
@@ -61,7 +61,7 @@ export function reachIn(e2b: E2b): Reach {
 }
 
 const signatureShape = /^v1_[A-Za-z0-9+/]{43}$/;
-/** E2B's name for the sandbox's own user; left out means the same. */
+/** E2B's name for the sandbox's own user; a missing name means the same. */
 const ownUsers = ['', 'user'];
 
 /** Only a request for a file can be signed. */
@@ -69,12 +69,13 @@ function signedUrl(req: Context<ApiEnv>['req']): SignedUrl | undefined {
   const { signature, path = '', username = '', signature_expiration: expires = '' } = req.query();
   if (signature === undefined || !signatureShape.test(signature) || !req.path.endsWith('/files'))
     return undefined;
-  // Parts of what is signed stand behind each other: a name that holds some of them would be another request.
+  // The signed parts are concatenated without separators, so a name that contains the start of another part could
+  // change the request.
   if (!ownUsers.includes(username)) return undefined;
   return { signature, path, operation: req.method === 'GET' ? 'read' : 'write', username, expires };
 }
 
-/** Commands are the sandbox's own user's; another is for the runtime to allow. */
+/** Commands run as the sandbox's own user; the runtime decides on other users. */
 export function userIn({ req }: Context<ApiEnv>): { readonly user?: string } {
   const [, encoded] = /^Basic +(\S+)$/i.exec(req.header('authorization') ?? '') ?? [];
   const [name = ''] = Buffer.from(encoded ?? '', 'base64')
@@ -83,7 +84,7 @@ export function userIn({ req }: Context<ApiEnv>): { readonly user?: string } {
   return ownUsers.includes(name) ? {} : { user: name };
 }
 
-/** Files are the sandbox's own user's, always. */
+/** Files always belong to the sandbox's own user. */
 export function checkFileUser(context: Context<ApiEnv>): void {
   const { user = context.req.query('username') ?? '' } = userIn(context);
   if (!ownUsers.includes(user))

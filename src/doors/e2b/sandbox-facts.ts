@@ -5,7 +5,10 @@ import type { PersistentSandbox, SandboxStatus } from '../../seams/persistent.ts
 import type { E2bSandbox } from './e2b-table.ts';
 import type { E2b } from './open-e2b.ts';
 
-/** The newest guest of E2B whose ways are all here: later ones keep metadata of files, and tell more of changes. */
+/**
+ * The newest E2B guest version whose behaviour is fully supported: later ones store file metadata and report more
+ * about changes.
+ */
 const envdVersion = '0.5.7';
 const metricsMs = 200;
 
@@ -47,7 +50,7 @@ export function openedAnswer({ tokens }: E2b, sandbox: E2bSandbox): object {
   };
 }
 
-/** One look, since a share of time needs two moments. */
+/** One measurement over a moment, because CPU share needs two points in time. */
 export async function metricsOf(sandbox: PersistentSandbox, signal: AbortSignal): Promise<readonly object[]> {
   const looks = watchMetrics(sandbox, metricsMs, { signal });
   for await (const { at, cpus, memoryBytes, diskBytes } of looks)

@@ -1,4 +1,4 @@
-/** `/sandboxes`: what E2B calls the control plane. */
+/** `/sandboxes`: E2B's control plane. */
 import { randomBytes } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ import { networkSchema, wordsOf } from './network.ts';
 import type { E2b } from './open-e2b.ts';
 import { factsOf, metricsOf, openedAnswer, stateOf } from './sandbox-facts.ts';
 
-/** Fetching an image may take its time. */
+/** Pulling an image may take long. */
 const longestMakingMs = 900_000;
 const mostForks = 20;
 const mostListed = 100;
@@ -46,7 +46,7 @@ const newSandbox = z.strictObject({
 });
 const timed = z.object({ timeout: seconds.nullish() });
 
-/** Templates that every host has: the runtime's usual image. */
+/** Templates of every host: the runtime's default image. */
 const usualTemplates = ['base', 'code-interpreter-v1', 'code-interpreter-stateful'];
 
 export function sandboxRoutes(door: Hono<ApiEnv>, e2b: E2b, egress: ApiParts['egress']): void {
@@ -179,14 +179,14 @@ function msOf(timeout: number | null | undefined): number {
   return timeout == null ? defaultTimeoutMs : timeout * 1000;
 }
 
-/** Letters and digits alone: it may become part of a host name. */
+/** Letters and digits only, because it may become part of a host name. */
 function newId(): string {
   return `i${BigInt(`0x${randomBytes(12).toString('hex')}`)
     .toString(36)
     .padStart(19, '0')}`;
 }
 
-/** On record with its end before it is made: one that a killed host leaves behind ends in time. */
+/** Recorded with its end before it is created, so a sandbox left by a killed host still ends in time. */
 async function begin(
   { var: { sandboxes } }: Context<ApiEnv>,
   { table, lifetimes }: E2b,
@@ -223,7 +223,7 @@ async function pause(context: Context<ApiEnv>, e2b: E2b): Promise<Response> {
   if (stateOf(await inspected(context, known)) === 'paused')
     throw new GeodeError('sandbox_paused', 'The sandbox is paused already.');
   const cancel = { signal: signalOf(context) };
-  // Without its memory a sandbox keeps its files, and nothing that runs.
+  // Without saved memory a sandbox keeps its files, but no processes.
   if (memory === false) await context.var.sandboxes.stop(known.id, cancel);
   else await context.var.sandboxes.pause(known.id, cancel);
   await e2b.lifetimes.set(known, null);

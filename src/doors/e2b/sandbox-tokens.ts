@@ -5,9 +5,9 @@ export interface SignedUrl {
   readonly signature: string;
   readonly path: string;
   readonly operation: 'read' | 'write';
-  /** As the URL names it; empty where it names none. */
+  /** The user name in the URL; empty if there is none. */
   readonly username: string;
-  /** In seconds since 1970, as it stands in the URL; empty: it never expires. */
+  /** In seconds since 1970, as in the URL; empty: it never expires. */
   readonly expires: string;
 }
 
@@ -16,7 +16,7 @@ interface Owned {
   readonly id: string;
 }
 
-/** Tokens that open one sandbox each. They are made of the host's secret, so that none is kept anywhere. */
+/** Tokens that open one sandbox each. They are derived from the host's secret, so none is stored. */
 export class SandboxTokens {
   readonly #secret: Uint8Array;
 
@@ -31,7 +31,7 @@ export class SandboxTokens {
     return `${Buffer.from(user).toString('base64url')}.${proof}`;
   }
 
-  /** The user whose sandbox a token opens; undefined where it opens another one, or none. */
+  /** The user whose sandbox a token opens; undefined if it opens another sandbox or none. */
   userOf(token: string, id: string): string | undefined {
     const user = Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').toString();
     return isEqual(this.of({ user, id }), token) ? user : undefined;

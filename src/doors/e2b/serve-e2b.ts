@@ -1,6 +1,6 @@
 /**
- * The wire of E2B, below `/e2b`: its public SDKs work unchanged when both of their addresses point here. Requests about
- * sandboxes come with a key of Geode; requests into a sandbox with the token that opening it gave.
+ * The E2B API below `/e2b`: E2B's public SDKs work unchanged when both of their addresses point here. Requests about
+ * sandboxes use a Geode key; requests to a sandbox use the token from opening it.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
@@ -60,7 +60,7 @@ function serveE2b(
       throw new GeodeError('unauthorized', 'The token of a sandbox opens that sandbox only.');
     await next();
   });
-  // Also for a look: what is said of a sandbox has its token in it.
+  // Even reading needs this scope, because the answer contains the sandbox's token.
   for (const path of ['/sandboxes/*', '/v2/sandboxes/*', '/snapshots', '/templates/*']) {
     door.use(path, outside);
     door.use(path, requireScope('sandboxes:write'));
@@ -80,7 +80,7 @@ function serveE2b(
   app.route('/', signed);
 }
 
-/** Each part of the wire has its own shape of an error. */
+/** Each part of the E2B API has its own error format. */
 function answer(thrown: unknown, context: Context<ApiEnv>): Response {
   const path = context.req.path;
   if (/\/(process\.Process|filesystem\.Filesystem)\//.test(path)) {

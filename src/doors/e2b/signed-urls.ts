@@ -3,11 +3,11 @@ import { createRateLimiter } from '../../base/rate-limit.ts';
 import type { E2bSandbox, E2bTable } from './e2b-table.ts';
 import type { SandboxTokens, SignedUrl } from './sandbox-tokens.ts';
 
-/** New signatures of one address: each is compared with every sandbox, because a URL does not name its own. */
+/** Maximum new signatures per address: each is compared with every sandbox, because a URL does not name its own. */
 const searches = { perMinute: 600, burst: 200 };
 const mostRemembered = 10_000;
 
-/** Finds the sandbox of a signed URL. A signature that was found once is not looked for again. */
+/** Finds the sandbox of a signed URL. Signatures found before are cached. */
 export class SignedUrls {
   readonly #table: Pick<E2bTable, 'get' | 'openOnes'>;
   readonly #tokens: SandboxTokens;
@@ -19,7 +19,7 @@ export class SignedUrls {
     this.#tokens = tokens;
   }
 
-  /** Undefined where no sandbox signed it; `rate_limited` when an address tries too many. */
+  /** Undefined if no sandbox signed it. Throws `rate_limited` if an address tries too many. */
   find(url: SignedUrl, address: string): E2bSandbox | undefined {
     const known = this.#known.get(url.signature);
     if (known !== undefined) {

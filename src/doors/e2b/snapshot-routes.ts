@@ -1,4 +1,4 @@
-/** `/snapshots`: sandboxes that are kept as they were, for others to be made from. */
+/** `/snapshots`: sandboxes kept in their state, from which others are created. */
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { ApiEnv } from '../../api/environment.ts';
@@ -14,7 +14,7 @@ const mostListed = 100;
 
 export function snapshotRoutes(door: Hono<ApiEnv>, e2b: E2b): void {
   const { table } = e2b;
-  /** The files alone: a fork that is stopped outlives the sandbox that it was made of. */
+  /** The files only: a stopped fork survives the sandbox that it was made from. */
   door.post('/sandboxes/:id/snapshots', async (context) => {
     const source = find(context, e2b);
     const { name = null } = await bodyOf(context, z.object({ name: z.string().min(1).max(200).optional() }));

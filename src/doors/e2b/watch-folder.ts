@@ -3,7 +3,7 @@ import type { Cancel } from '../../base/cancel.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 
 export interface FileChange {
-  /** Below the folder. */
+  /** Path below the folder. */
   readonly name: string;
   readonly type: string;
 }
@@ -15,7 +15,7 @@ const types: Readonly<Record<string, string>> = {
   move: 'EVENT_TYPE_RENAME',
 };
 
-/** The first one is undefined: from then on nothing is missed. A folder that cannot be watched fails before that. */
+/** The first item is undefined: from then on no change is missed. A folder that cannot be watched fails before that. */
 export async function* watchFolder(
   { rootFiles }: PersistentSandbox,
   place: string,

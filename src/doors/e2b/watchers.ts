@@ -5,7 +5,7 @@ import { type FileChange, watchFolder } from './watch-folder.ts';
 
 const mostWatchers = 20;
 const mostEvents = 5_000;
-/** A caller that has not asked for so long does not come back. */
+/** A caller that has not asked for this long will not return. */
 const forgottenMs = 10 * 60_000;
 
 interface Watcher {
@@ -16,7 +16,7 @@ interface Watcher {
   failure: unknown;
 }
 
-/** Folders that are watched for callers who ask now and then, as E2B's Python SDK does. They live as long as this host. */
+/** Watched folders of callers that poll, as E2B's Python SDK does. They live as long as this host. */
 export class Watchers {
   readonly #all = new Map<string, Watcher>();
 
@@ -30,7 +30,7 @@ export class Watchers {
     const watcher: Watcher = { sandbox: sandbox.id, events: [], stop, forgotten, failure: undefined };
     const changes = watchFolder(sandbox, place, { recursive, signal: stop.signal });
     try {
-      // The first one says that it watches.
+      // The first item says that the watch has started.
       await changes.next();
     } catch (error) {
       clearTimeout(forgotten);

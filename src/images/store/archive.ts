@@ -11,7 +11,7 @@ import { type ImageConfig, readConfig, readManifest } from './manifest.ts';
 export interface ArchivedImage {
   readonly names: readonly string[];
   readonly id: string;
-  /** The config as it is written, and what was read of it. */
+  /** The raw config, and the parsed one. */
   readonly text: string;
   readonly config: ImageConfig;
   readonly layers: readonly Layer[];
@@ -35,7 +35,7 @@ const layoutSchema = z.looseObject({
   ),
 });
 
-/** Reads an unpacked archive: of `docker save`, or an OCI layout. */
+/** Reads an unpacked archive: from `docker save`, or an OCI layout. */
 export async function readArchive(folder: string, architecture: string): Promise<readonly ArchivedImage[]> {
   const files = new ArchiveFiles(await realpath(folder));
   const docker = await files.text('manifest.json');
@@ -98,7 +98,7 @@ async function imageOf(
   return { names, id: `sha256:${createHash('sha256').update(text).digest('hex')}`, text, config, layers };
 }
 
-/** The files of the archive. A link in it may lead anywhere, so every path is resolved and held to the folder. */
+/** The files of the archive. A link in it may point anywhere, so every path is resolved and must stay in the folder. */
 class ArchiveFiles {
   readonly #folder: string;
 

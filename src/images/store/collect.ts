@@ -1,4 +1,4 @@
-/** Frees what the store holds and nothing needs. */
+/** Frees what the store contains and nothing needs. */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pruned } from '../../seams/image-store.ts';
@@ -11,12 +11,12 @@ export interface Collection {
   readonly layers: Layers;
   readonly roots: string;
   readonly drafts: string;
-  /** The ids of images that sandboxes were made of. */
+  /** The ids of images that sandboxes use. */
   readonly used: () => Promise<ReadonlySet<string>>;
   readonly isPulling: () => boolean;
 }
 
-/** Removes roots and layers that no name shows and no sandbox uses, and drafts of hosts that were killed. */
+/** Removes roots and layers without a name or a sandbox, and drafts of killed hosts. */
 export async function collectNameless({
   index,
   layers,
@@ -42,8 +42,8 @@ export async function collectNameless({
 }
 
 /**
- * Removes the images that no sandbox was made of, the longest unused first, until the layers of the others take no more
- * than `keepBytes`. Without it, all of them.
+ * Removes images that no sandbox uses, the longest unused first, until the layers of the others take at most
+ * `keepBytes`. Without it, removes all of them.
  */
 export async function removeUnused(collection: Collection, keepBytes = -1): Promise<Pruned> {
   const { index, layers, roots, used } = collection;
@@ -54,7 +54,7 @@ export async function removeUnused(collection: Collection, keepBytes = -1): Prom
   );
   const removed: string[] = [];
   const oldestFirst = aged.toSorted((one, other) => one.usedAt - other.usedAt);
-  // A limit never takes the newest: it was pulled to be used now.
+  // A limit never removes the newest image, which was pulled to be used now.
   for (const { record } of keepBytes < 0 ? oldestFirst : oldestFirst.slice(0, -1)) {
     const records = await index.all();
     if ((await bytesOf(records, layers)) <= keepBytes) break;

@@ -21,7 +21,7 @@ const configSchema = z.looseObject({
 const helperSchema = z.object({ Username: z.string(), Secret: z.string() });
 const helperDeadlineMs = 10_000;
 
-/** The credentials that `docker login` saved, in its config file or with one of its helper programs. */
+/** Credentials saved by `docker login`, in its config file or with a helper program. */
 export function dockerCredentials({
   home,
   path,
@@ -53,7 +53,7 @@ function decoded(auth: string | undefined): Credential | undefined {
   return user === '' ? undefined : { user, secret: rest.join(':') };
 }
 
-/** `docker-credential-NAME get`, which reads the registry's name on its standard input. */
+/** `docker-credential-NAME get`, which reads the registry's name from stdin. */
 function fromHelper(helper: string, registry: string, path: string): Promise<Credential | undefined> {
   if (!/^[\w.-]+$/.test(helper)) return Promise.resolve(undefined);
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** An image of the store as a tar archive: an OCI layout that `docker load` reads too. */
+/** An image of the store as a tar archive: an OCI layout that `docker load` also reads. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const layerType = 'application/vnd.oci.image.layer.v1.tar';
 const manifestType = 'application/vnd.oci.image.manifest.v1+json';
 
 interface Export extends Cancel {
-  /** For the packed layers; removed at the end. */
+  /** Folder for the packed layers; removed at the end. */
   readonly folder: string;
   readonly layers: Layers;
   readonly program: string;
@@ -28,7 +28,10 @@ interface PackedLayer {
   readonly bytes: number;
 }
 
-/** Packs the layers, then yields the archive. The draft folder goes with the generator, read to its end or not. */
+/**
+ * Packs the layers, then yields the archive. The draft folder is removed with the generator, even if it was not read
+ * to the end.
+ */
 export async function writtenArchive(
   record: ImageRecord,
   { folder, layers, program, architecture, signal }: Export,
@@ -72,7 +75,7 @@ async function write(
   const known = original === undefined ? { config: { Env: pairsOf(env) } } : JSON.parse(original);
   const diffIds = packed.map(({ digest }) => digest);
   const rootfs = { type: 'layers', diff_ids: diffIds };
-  // The history describes the layers as they were; it is left out.
+  // The history describes the original layers, so it is left out.
   const { history: _, ...kept } = known;
   const config = JSON.stringify({ ...kept, os: 'linux', architecture, rootfs });
   const configDigest = digestOf(config);

@@ -1,4 +1,4 @@
-/** For `catch`: a file that does not exist is `undefined`, any other failure stays one. */
+/** For `catch`: undefined for a missing file; rethrows any other failure. */
 export function absentFile(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT') return undefined;
   throw error;

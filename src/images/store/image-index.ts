@@ -10,20 +10,20 @@ const recordSchema = z.object({
   name: z.string(),
   /** The digest of its config. */
   id: z.string().regex(/^sha256:[0-9a-f]{64}$/),
-  /** The digest that its registry has for it. */
+  /** The registry's digest for it. */
   digest: z.string().nullable(),
   sizeBytes: z.number(),
-  /** The digests of its unpacked layers, the lowest first. */
+  /** The digests of its unpacked layers, lowest first. */
   layers: z.array(z.string()),
   env: z.record(z.string(), z.string()),
-  /** The image's config as it was pulled; older versions of Geode did not keep it. */
+  /** The image's config as pulled; older versions of Geode did not store it. */
   config: z.string().optional(),
   pulledAt: z.number(),
 });
 /** The store's record of one name. */
 export type ImageRecord = z.infer<typeof recordSchema>;
 
-/** The names of the store, one small file each. */
+/** The names in the store, one small file each. */
 export class ImageIndex {
   readonly #folder: string;
 
@@ -59,13 +59,13 @@ export class ImageIndex {
     );
   }
 
-  /** Notes that a sandbox is made of the image now. The time of the file is enough, and costs no write of it. */
+  /** Records that a sandbox uses the image now. The file's time is enough and needs no write of its content. */
   async touch(name: string): Promise<void> {
     const now = new Date();
     await utimes(this.#file(name), now, now).catch(absentFile);
   }
 
-  /** When the image was last used, or given its name. */
+  /** When the image was last used, or was named. */
   async usedAt(name: string): Promise<number> {
     return (await stat(this.#file(name)).catch(absentFile))?.mtimeMs ?? 0;
   }

@@ -10,14 +10,14 @@ import { absentFile } from './files.ts';
 import type { Descriptor } from './manifest.ts';
 import { type UnpackLimits, unpack } from './unpack.ts';
 
-/** A layer to unpack: its compressed form, the digest of its tar archive, and where its bytes come from. */
+/** A layer to unpack: its compression, the digest of its tar archive, and the source of its bytes. */
 export interface Layer {
   readonly descriptor: Descriptor;
   readonly diffId: string;
   readonly bytes: (signal: AbortSignal | undefined) => AsyncIterable<Uint8Array>;
 }
 
-/** The layers of all images, each unpacked once. A layer is there whole or not at all. */
+/** The layers of all images, each unpacked once. A layer is complete or absent. */
 export class Layers {
   readonly #folder: string;
   readonly #drafts: string;
@@ -46,7 +46,7 @@ export class Layers {
     return join(this.#folder, diffId.slice('sha256:'.length));
   }
 
-  /** Unpacks a layer, unless it is here. `onBytes` gets the compressed bytes as they arrive. */
+  /** Unpacks a layer unless it exists. `onBytes` gets the number of compressed bytes as they arrive. */
   async ensure(layer: Layer, onBytes: (count: number) => void, cancel: Cancel): Promise<void> {
     await this.#turns.in([layer.diffId], () => this.#ensure(layer, onBytes, cancel), cancel);
   }
@@ -90,7 +90,7 @@ export class Layers {
     }
   }
 
-  /** Removes every layer that no image names. Returns what they took on the disk. */
+  /** Removes every layer that no image uses. Returns the freed disk space. */
   async collect(used: ReadonlySet<string>): Promise<number> {
     let freed = 0;
     for (const name of (await readdir(this.#folder).catch(absentFile)) ?? []) {
@@ -105,7 +105,10 @@ export class Layers {
   }
 }
 
-/** The tar archive of a layer, decompressed, hashed and bounded: a small download may hold a very large archive. */
+/**
+ * The tar archive of a layer: decompressed, hashed and limited, because a small download may expand to a very large
+ * archive.
+ */
 function archiveOf(
   mediaType: string,
   bytes: AsyncIterable<Uint8Array>,
@@ -119,7 +122,7 @@ function archiveOf(
     transform(chunk: Uint8Array, _encoding, done) {
       unpacked += chunk.length;
       hash.update(chunk);
-      // Heads and padding of entries come on top of the files.
+      // Headers and padding of entries, in addition to the files.
       if (unpacked > mostBytes * 1.2 + 64 * 1024 ** 2) {
         done(new GeodeError('pull_failed', `A layer unpacks to more than ${mostBytes} bytes.`));
       } else done(null, chunk);

@@ -36,7 +36,7 @@ const configSchema = z.looseObject({
 });
 export type ImageConfig = z.infer<typeof configSchema>;
 
-/** The media types that are asked for: those of OCI and of Docker. */
+/** The requested media types: those of OCI and of Docker. */
 export const acceptedTypes = [
   'application/vnd.oci.image.index.v1+json',
   'application/vnd.oci.image.manifest.v1+json',

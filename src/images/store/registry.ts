@@ -7,14 +7,14 @@ import { acceptedTypes, type Descriptor } from './manifest.ts';
 import type { Reference } from './reference.ts';
 
 const answerDeadlineMs = 30_000;
-/** A blob without a byte for this long is given up. */
+/** Timeout of a blob without new bytes. */
 const stallMs = 60_000;
 const largestManifest = 4 * 1024 ** 2;
 const mostRedirects = 5;
 
 const tokenSchema = z.looseObject({ token: z.string().optional(), access_token: z.string().optional() });
 
-/** Reads one repository of a registry, by the protocol of OCI's distribution specification. */
+/** Reads one repository of a registry, by OCI's distribution specification. */
 export class Repository {
   readonly #reference: Reference;
   readonly #credentials: Credentials;
@@ -26,7 +26,7 @@ export class Repository {
     this.#credentials = credentials;
     const { registry, repository } = reference;
     const host = registry === 'docker.io' ? 'registry-1.docker.io' : registry;
-    // Only this machine itself is spoken to without encryption.
+    // Only this machine is contacted without encryption.
     this.#base = `${isLoopback(host) ? 'http' : 'https'}://${host}/v2/${repository}`;
   }
 
@@ -52,7 +52,7 @@ export class Repository {
     return bytes.toString();
   }
 
-  /** The bytes of a blob. Throws when they are not those of its digest, at the latest with the last one. */
+  /** The bytes of a blob. Throws if they do not match its digest, at the latest with the last byte. */
   async *blob({ digest, size }: Descriptor, cancel: Cancel): AsyncGenerator<Uint8Array> {
     const response = await this.#get(`/blobs/${digest}`, {}, cancel);
     const hash = createHash('sha256');
@@ -99,7 +99,7 @@ export class Repository {
     throw new GeodeError('pull_failed', `The registry ${registry} answered ${response.status} for ${name}.`);
   }
 
-  /** Follows redirects itself: a storage service must not get the registry's token. */
+  /** Follows redirects itself, because a storage service must not get the registry's token. */
   async #ask(url: string, headers: Record<string, string>, { signal }: Cancel): Promise<Response> {
     const { registry, name } = this.#reference;
     let place = new URL(url);
@@ -129,7 +129,10 @@ export class Repository {
     throw new GeodeError('pull_failed', `The registry ${registry} redirects in circles.`);
   }
 
-  /** A public registry leads to public places over https; a registry on this machine may lead to this machine. */
+  /**
+   * A public registry may only redirect to public https addresses; a registry on this machine may redirect to this
+   * machine.
+   */
   #allowed(place: URL): URL {
     const { registry } = this.#reference;
     const base = new URL(this.#base);
@@ -142,7 +145,7 @@ export class Repository {
     );
   }
 
-  /** Gets what `WWW-Authenticate` asks for: a token of the registry's own service, or a plain password. */
+  /** Gets what `WWW-Authenticate` asks for: a token from the registry's token service, or basic authentication. */
   async #authorize(challenge: string, cancel: Cancel): Promise<void> {
     const { registry, repository, name } = this.#reference;
     const credential = await this.#credentials(registry);
@@ -199,7 +202,7 @@ export class Repository {
   }
 }
 
-/** The deadline holds for the head of the answer; the body has its own. */
+/** The deadline covers the head of the answer; the body has its own. */
 async function fetchHead(
   place: URL,
   headers: Record<string, string>,
@@ -257,7 +260,7 @@ function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/.test(host);
 }
 
-/** Addresses that no public registry has a reason to name. Names are left to the resolver. */
+/** Addresses that a public registry has no reason to name. Names are resolved later. */
 function isPrivate(hostname: string): boolean {
   return (
     /^(?:localhost|0\.|10\.|127\.|169\.254\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)/.test(hostname) ||

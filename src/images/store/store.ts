@@ -20,16 +20,16 @@ import { Repository } from './registry.ts';
 import { merge, unpack } from './unpack.ts';
 
 export interface ImageStoreOptions {
-  /** Where the images are kept. */
+  /** Folder of the images. */
   readonly folder: string;
   /** The program `images` of guest/cmd. */
   readonly program: string;
-  /** In the words of registries: `amd64`, `arm64`. */
+  /** In the registries' terms: `amd64`, `arm64`. */
   readonly architecture: string;
   readonly credentials: Credentials;
-  /** The ids or names of images that sandboxes were made of. */
+  /** The ids or names of images that sandboxes use. */
   readonly used: () => Promise<readonly string[]>;
-  /** Unpacked bytes to keep; above that the images go that no sandbox was made of, the longest unused first. */
+  /** Unpacked bytes to keep; above that, unused images are removed, the longest unused first. */
   readonly keepBytes?: number | undefined;
   readonly limits?: { readonly bytes: number; readonly entries: number };
 }
@@ -37,7 +37,7 @@ export interface ImageStoreOptions {
 const defaultLimits = { bytes: 20 * 1024 ** 3, entries: 1_000_000 };
 const layersAtOnce = 3;
 
-/** Opens the store of images below a folder. Makes nothing before the first pull. */
+/** Opens the store of images below a folder. Creates nothing before the first pull. */
 export function openImageStore(options: ImageStoreOptions): ImageStore {
   const { folder, program, architecture, credentials, used, keepBytes, limits = defaultLimits } = options;
   const drafts = join(folder, 'drafts');
@@ -136,7 +136,7 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
       await index.set({ name, id, digest, sizeBytes, layers: diffIds, env, config, pulledAt: Date.now() });
   };
 
-  // A pull under way has layers that no name shows yet: the next removal or pull collects the rest.
+  // A pull in progress has layers without a name yet; the next removal or pull collects the rest.
   const collection = { index, layers, roots, drafts, used: usedIds, isPulling: () => pulling > 0 };
   const keepWithin = async () => {
     if (keepBytes !== undefined) await removeUnused(collection, keepBytes);
@@ -275,7 +275,7 @@ function envOf(pairs: readonly string[]): Record<string, string> {
   );
 }
 
-/** How far a pull is, for its reader. */
+/** Progress of a pull, for its reader. */
 class Progress {
   readonly #moved = new Notifier();
   #now: PullProgress = { receivedBytes: 0, totalBytes: 0, status: 'Downloading' };
@@ -292,7 +292,7 @@ class Progress {
     this.#set({ status });
   }
 
-  /** Each state that the reader gets to see, until the work has ended. */
+  /** Each state that the reader sees, until the work has ended. */
   async *until(work: Promise<unknown>): AsyncGenerator<PullProgress> {
     let over = false;
     const end = () => {

@@ -13,7 +13,7 @@ export interface UnpackLimits {
 
 const unpackedSchema = z.object({ entries: z.number(), bytes: z.number() });
 
-/** Unpacks a tar archive into an empty folder with the program `images`, which refuses whatever leads out of it. */
+/** Unpacks a tar archive into an empty folder with the program `images`, which refuses anything that leads outside. */
 export async function unpack(
   program: string,
   archive: Readable,
@@ -25,7 +25,7 @@ export async function unpack(
   return unpackedSchema.parse(JSON.parse(await runImages(program, words, archive, cancel)));
 }
 
-/** Merges unpacked layers, the lowest first, into an empty folder. Files are hard links to those of the layers. */
+/** Merges unpacked layers, lowest first, into an empty folder. Files are hard links to the layers' files. */
 export async function merge(
   program: string,
   layers: readonly string[],
@@ -71,7 +71,7 @@ async function runImages(
   });
   const ended = once(child, 'close').then(([code]) => code as number | null);
   try {
-    // A program that refuses stops reading: its reason counts then, and not the closed pipe.
+    // A program that refuses stops reading: report its reason, not the closed pipe.
     const fed =
       input && child.stdin
         ? await pipeline(input, child.stdin).then(

@@ -1,6 +1,6 @@
 /** Names of tools in allow-lists: `memory_search`, `files__read`, and `files__*` for all tools of a server. */
 
-/** Between the name of a server and that of its tool. */
+/** Separator between the name of a server and that of its tool. */
 export const separator = '__';
 
 export function isAllowed(allowed: readonly string[], tool: string): boolean {
@@ -9,7 +9,7 @@ export function isAllowed(allowed: readonly string[], tool: string): boolean {
   );
 }
 
-/** The server whose tool it would be; undefined for a tool of Geode's own. */
+/** The server that a tool name refers to; undefined for Geode's own tools. */
 export function serverOf(tool: string): string | undefined {
   const at = tool.indexOf(separator);
   return at > 0 ? tool.slice(0, at) : undefined;

@@ -1,4 +1,4 @@
-/** One server of the operator: started when somebody needs it, started again when it ended, more slowly each time. */
+/** One of the operator's servers: started when needed, and restarted after it ended, with growing pauses. */
 import { Client, type Transport } from '@modelcontextprotocol/client';
 import { type Cancel, within } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
@@ -6,10 +6,10 @@ import type { Log } from '../../base/log.ts';
 import type { ToolServerStatus } from '../../seams/tools.ts';
 import { acceptsAll, type OfferedTool, offeredTools } from './offered-tool.ts';
 
-/** A server that answers, or may. Its opener disposes of it. */
+/** A started server. Its opener disposes of it. */
 export interface OpenedServer extends AsyncDisposable {
   readonly transport: Transport;
-  /** The end of what it said on stderr. */
+  /** The end of its stderr. */
   lastWords(): string;
 }
 
@@ -22,7 +22,7 @@ export interface ExternalServerOptions {
   readonly startTimeoutMs: number;
   readonly callTimeoutMs: number;
   readonly log: Log;
-  /** It offers other tools than before. */
+  /** Called when its list of tools changed. */
   readonly onChange: () => void;
   readonly clock?: () => number;
 }
@@ -56,7 +56,7 @@ export class ExternalServer implements AsyncDisposable {
     this.#now = options.clock ?? Date.now;
   }
 
-  /** As of its last start; empty before the first. */
+  /** The tools of its last start; empty before the first. */
   get tools(): readonly OfferedTool[] {
     return this.#tools;
   }
@@ -72,7 +72,7 @@ export class ExternalServer implements AsyncDisposable {
     return { name: this.name, state, tools: this.#tools.map(({ name }) => name), reason: this.#reason };
   }
 
-  /** `tool_server_failed` while it cannot be started, at once while it is too early to try again. */
+  /** Throws `tool_server_failed` if it cannot be started, or at once if it is too early to try again. */
   async start(): Promise<void> {
     await this.#connected();
   }

@@ -3,15 +3,15 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { GeodeError } from '../../base/errors.ts';
 import type { OpenedServer } from './external-server.ts';
 
-/** The binding that leads to it. */
+/** The binding for its address. */
 export interface HttpWay extends Disposable {
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
 }
 
-/** Bytes of one answer, or of all events of one stream. */
+/** Maximum bytes of one answer, or of all events of one stream. */
 const mostBytes = 10 * 1024 * 1024;
 
-/** The way is disposed of with it. */
+/** The binding is disposed of together with it. */
 export async function openHttp(url: string, way: HttpWay): Promise<OpenedServer> {
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch: async (input, init) => bounded(settled(await way.fetch(input, init))),
@@ -26,7 +26,7 @@ export async function openHttp(url: string, way: HttpWay): Promise<OpenedServer>
   };
 }
 
-/** Another address could be anybody's. */
+/** Any other address could belong to somebody else. */
 function settled(response: Response): Response {
   if (response.status < 300 || response.status >= 400) return response;
   throw new Error(`it redirects (HTTP ${response.status}), which is not followed; name the address itself`);

@@ -1,4 +1,4 @@
-/** Tools of other servers, as sessions see them. What a server says of itself is bounded before anybody reads it. */
+/** Tools of external servers, as sessions see them. Texts of a server are limited in size first. */
 import {
   type CallToolResult,
   fromJsonSchema,
@@ -24,7 +24,7 @@ export type CallServer = (
   signal: AbortSignal,
 ) => Promise<unknown>;
 
-/** A pattern in a schema is a program of a stranger: the server checks its own arguments, in its sandbox. */
+/** A pattern in a schema is code of a stranger: the server checks its own arguments, in its sandbox. */
 export const acceptsAll = {
   getValidator: <T>(): JsonSchemaValidator<T> => {
     return (input) => accepted(input as T);
@@ -38,7 +38,7 @@ function accepted<T>(data: T): JsonSchemaValidatorResult<T> {
 const mostTools = 200;
 const longestDescription = 4_000;
 const longestSchema = 50_000;
-/** Characters of one answer. */
+/** Maximum characters of one answer. */
 const longestAnswer = 1_000_000;
 
 const listedSchema = z.looseObject({
@@ -47,7 +47,7 @@ const listedSchema = z.looseObject({
   inputSchema: z.looseObject({ type: z.literal('object') }),
 });
 
-/** Selects the tools of a server that can be offered; `left` lists the others with the reasons. */
+/** Selects the tools of a server that can be offered; `left` lists the others with reasons. */
 export function offeredTools(
   listed: readonly unknown[],
   allowed: readonly string[] | undefined,
@@ -66,7 +66,7 @@ export function offeredTools(
   return { tools: [...tools.values()], left };
 }
 
-/** The same tool under the prefix of its server. */
+/** The tool under the prefix of its server. */
 export function sessionToolOf(server: string, offered: OfferedTool, call: CallServer): SessionTool {
   const name = `${server}${separator}${offered.name}`;
   const inputSchema = fromJsonSchema<Record<string, unknown>>(offered.inputSchema, acceptsAll);

@@ -1,4 +1,4 @@
-/** The MCP servers of the config, offered on to tool sessions under their names as prefixes. */
+/** The MCP servers of the config, offered to tool sessions with their names as prefixes. */
 import type { Cancel } from '../../base/cancel.ts';
 import type { Log } from '../../base/log.ts';
 import type { ToolServerStatus } from '../../seams/tools.ts';
@@ -18,14 +18,14 @@ export interface ServerSpec {
 }
 
 export interface ExternalServers extends AsyncDisposable {
-  /** The names of those that the user may use. */
+  /** The names of the servers that the user may use. */
   namesFor(user: string): readonly string[];
-  /** Of all servers that have been started once. */
+  /** Tools of all servers that have been started once. */
   tools(): readonly SessionTool[];
-  /** Starts those whose tools are named. Never throws: one that fails has no tools until it is tried again. */
+  /** Starts the servers of the given tools. Never throws: a failed server has no tools until the next try. */
   ready(tools: readonly string[]): Promise<void>;
   status(): readonly ToolServerStatus[];
-  /** Told when a server offers other tools than before. */
+  /** Called when a server's list of tools changed. */
   onChange(listener: (server: string) => void): void;
 }
 

@@ -1,4 +1,4 @@
-/** A server over stdio, in a sandbox of its own: it sees nothing of the host and of those who use it. */
+/** A server over stdio in its own sandbox: it sees nothing of the host or its users. */
 import { Duplex } from 'node:stream';
 import type { Cancel } from '../../base/cancel.ts';
 import { GeodeError } from '../../base/errors.ts';
@@ -10,7 +10,7 @@ import type { OpenedServer } from './external-server.ts';
 export interface SandboxedServerOptions {
   readonly argv: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
-  /** A fresh sandbox, with its way out open, and what finds it in the environment. The opened server owns it. */
+  /** A fresh sandbox with its hatch open, and the environment for using it. The opened server owns it. */
   readonly open: (
     options: Cancel,
   ) => Promise<
@@ -43,7 +43,7 @@ export async function openSandboxed(
   };
 }
 
-/** Stdin and stdout in one. A reader that is slow holds the program up; nothing is gathered here. */
+/** Stdin and stdout as one stream. A slow reader slows the program down; nothing is buffered here. */
 function streamOf(process: Process, onStderr: (text: string) => void): Duplex {
   const events = process[Symbol.asyncIterator]();
   const decoder = new TextDecoder();

@@ -1,11 +1,11 @@
-/** The log of tool calls: a burst of calls is one commit of the ledger, and a flood sends few events. */
+/** The log of tool calls. A burst of calls is one commit of the ledger, and a flood sends few events. */
 
 import type { Log } from '../../base/log.ts';
 import type { EventSink } from '../../seams/events.ts';
 import type { ToolCallRecord } from '../../seams/tools.ts';
 import type { CallAudit } from './tables.ts';
 
-/** Calls of one kind that come sooner after the last event share the next one. */
+/** Calls of one kind that follow the last event sooner than this share the next one. */
 const eventEveryMs = 250;
 
 export interface CallLogOptions {
@@ -26,8 +26,8 @@ export class CallLog implements AsyncDisposable {
   }
 
   /**
-   * Ends when the record is in the ledger, or when it cannot be: a call does not wait for a full disk. All records of
-   * one turn of the event loop are one commit. Callers answer after this, so a kill loses no call that was answered.
+   * Resolves when the record is stored, or cannot be: a call does not wait for a full disk. Records of one event loop
+   * turn share a commit. Calls are answered after this, so a kill loses no answered call.
    */
   add(record: ToolCallRecord): Promise<void> {
     this.#waiting.push(record);
@@ -41,8 +41,8 @@ export class CallLog implements AsyncDisposable {
   }
 
   /**
-   * Calls that are cancelled by what came before this are written too. A call that ends still later is written at once:
-   * nothing of it waits for a time at which the ledger is closed.
+   * Calls cancelled before this are stored too. Later calls are stored at once, because nothing may wait until the
+   * ledger is closed.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     await new Promise(setImmediate);
@@ -59,7 +59,7 @@ export class CallLog implements AsyncDisposable {
     try {
       audit.add(records);
     } catch (error) {
-      // Nobody above could catch it: this is a turn of the event loop of its own.
+      // Nothing could catch this: it runs in its own event loop turn.
       log.warn({ err: error, calls: records.length }, 'Calls of tools are not in the audit');
       // The events are in the same ledger, which is closed by now.
       if (this.#isOver) return;

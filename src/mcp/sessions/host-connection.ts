@@ -1,11 +1,11 @@
-/** The tools of a session for an agent that works on the host: the same protocol, the same rules, no socket. */
+/** The tools of a session for an agent on the host: the same protocol and rules, without a socket. */
 import type { Duplex } from 'node:stream';
 import { Client } from '@modelcontextprotocol/client';
 import type { Cancel } from '../../base/cancel.ts';
 import type { ToolConnection } from '../../seams/tools.ts';
 import { LineTransport } from './line-transport.ts';
 
-/** The session itself has a deadline for each call, and a longer one where a person answers. */
+/** The session has its own deadline for each call, longer if a person answers. */
 const longestCallMs = 24 * 3_600_000;
 
 export async function connectFromHost(

@@ -1,4 +1,4 @@
-/** MCP over a stream: one JSON message a line. What cannot be read is refused, and the next line counts again. */
+/** MCP over a stream: one JSON message per line. An invalid line is refused, and reading continues with the next. */
 
 import type { Duplex } from 'node:stream';
 import {
@@ -10,10 +10,10 @@ import {
 } from '@modelcontextprotocol/server';
 import { drained } from '../../base/drained.ts';
 
-/** Bytes of one line, its end not counted. */
+/** Maximum bytes of one line, without its end. */
 export const longestLine = 10 * 1024 * 1024;
 const newline = 10;
-/** Messages of one connection that are handled before other connections have their turn. */
+/** Messages of one connection handled before other connections get their turn. */
 const messagesInTurn = 8;
 
 export class LineTransport implements Transport {
@@ -25,11 +25,11 @@ export class LineTransport implements Transport {
   #pieces: Buffer[] = [];
   #length = 0;
   #closed = false;
-  /** Messages handled since other connections had their turn, and the messages that wait for the next turn. */
+  /** Messages handled since other connections had their turn, and those waiting for the next turn. */
   #handled = 0;
   #rest: Buffer | undefined;
 
-  /** Every message is heard before it is handed on. */
+  /** Every message is received before it is passed on. */
   constructor(stream: Duplex, onMessage: (message: JSONRPCMessage) => void = () => {}) {
     this.#stream = stream;
     this.#onMessage = onMessage;
@@ -82,7 +82,7 @@ export class LineTransport implements Transport {
     if (this.#rest === undefined) this.#stream.resume();
   }
 
-  /** For a line that is too long, only the length is kept. */
+  /** For a line that is too long, only its length is kept. */
   #keep(piece: Buffer): void {
     this.#length += piece.length;
     if (this.#length > longestLine) this.#pieces = [];
@@ -115,12 +115,12 @@ export class LineTransport implements Transport {
   }
 
   #refuse(code: number, message: string, id: string | number | null = null): void {
-    // The SDK has no type for an answer to nobody, which JSON-RPC asks for here.
+    // The SDK has no type for an error without an id, which JSON-RPC requires here.
     this.#stream.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
   }
 }
 
-/** Returns undefined, which no JSON represents, for invalid JSON. */
+/** Undefined, which JSON cannot represent, for invalid JSON. */
 function jsonOf(line: string): unknown {
   try {
     return JSON.parse(line);

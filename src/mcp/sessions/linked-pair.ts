@@ -1,6 +1,6 @@
 import { type Duplex, duplexPair } from 'node:stream';
 
-/** Two ends of a connection within this process. As with a socket, the end of one is the end of the other. */
+/** Two ends of a connection within this process. As with a socket, closing one end closes the other. */
 export function linkedPair(): readonly [Duplex, Duplex] {
   const [one, other] = duplexPair();
   one.once('close', () => other.destroy());

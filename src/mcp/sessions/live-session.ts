@@ -1,4 +1,4 @@
-/** A session in a sandbox that is in this host's hands: its socket is served, its connections have servers. */
+/** A session in a sandbox that this host holds: its socket is served, and each connection has a server. */
 import type { Duplex } from 'node:stream';
 import { isJSONRPCRequest, type JSONRPCMessage, type McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
@@ -22,19 +22,19 @@ import { type CallRules, conductIn, type SessionTool, sessionLimiter } from './s
 import { sessionServer } from './session-server.ts';
 import { Subscriptions } from './subscriptions.ts';
 
-/** A program that opens more has its oldest ended. */
+/** The oldest connections of a program are closed above this number. */
 const mostConnections = 64;
 
 export interface LiveOptions {
   readonly version: string;
-  /** As they are at the moment: servers come and go. */
+  /** The current tools: servers come and go. */
   readonly tools: () => readonly SessionTool[];
   readonly rules: CallRules;
-  /** Calls of the API for the sandbox, which give it no more than it has. */
+  /** API calls for the sandbox, with no more rights than it has. */
   readonly client: (reach: ToolReach) => Promise<GeodeClient>;
   readonly events: Pick<Events, 'read'>;
   readonly approvals: Approvals;
-  /** Ends when the call is written down. */
+  /** Resolves when the call is recorded. */
   readonly audit: (record: ToolCallRecord) => Promise<void>;
 }
 
@@ -69,26 +69,26 @@ export class LiveSession implements Disposable {
     this.#serving = door.serve((stream) => this.#connect(stream));
   }
 
-  /** Environment variables with which its commands find the tools. */
+  /** Environment variables that show commands where the tools are. */
   get env(): Readonly<Record<string, string>> {
     const { env } = this.#sandbox;
     const path = env.PATH === undefined ? this.place.folder : `${env.PATH}:${this.place.folder}`;
     return { PATH: path, GEODE_MCP_SOCKET: this.place.socket };
   }
 
-  /** Other tools: programs connect again and find them. */
+  /** Replaces the tools: programs reconnect and see the new ones. */
   change(session: ToolSession): void {
     const isOther = session.tools.join() !== this.#session.tools.join();
     this.#session = session;
     if (isOther) this.#endConnections();
   }
 
-  /** A server offers other tools than before. */
+  /** Called when a server's list of tools changed. */
   changeServer(name: string): void {
     if (this.#session.tools.some((tool) => serverOf(tool) === name)) this.#endConnections();
   }
 
-  /** A connection as those from inside, from the host itself. */
+  /** A connection like one from inside, but from the host itself. */
   connect(): Duplex {
     const [own, other] = linkedPair();
     this.#connect(other);
@@ -160,7 +160,7 @@ const listenSchema = z.object({
   notifications: z.object({ resourceSubscriptions: z.array(z.string()).default([]) }),
 });
 
-/** Since 2026-07-28 the SDK itself answers those who want to hear of changes, and tells the server nothing of it. */
+/** Since 2026-07-28 the SDK itself answers subscriptions and does not notify the server. */
 function listenedTo(message: JSONRPCMessage): readonly string[] {
   if (!isJSONRPCRequest(message) || message.method !== 'subscriptions/listen') return [];
   return listenSchema.safeParse(message.params).data?.notifications.resourceSubscriptions ?? [];

@@ -1,4 +1,4 @@
-/** The tool sessions of a host, as `seams/tools.ts` promises them: in the ledger, and live in the sandboxes it holds. */
+/** The tool sessions of a host, as in `seams/tools.ts`: in the ledger, and live in the sandboxes it holds. */
 import { randomBytes } from 'node:crypto';
 import type { Cancel } from '../../base/cancel.ts';
 import { GeodeError } from '../../base/errors.ts';
@@ -23,12 +23,12 @@ import type { SessionTool } from './session-call.ts';
 import { CallAudit, type CallLimits, SessionTable } from './tables.ts';
 
 export interface ToolSessionsOptions extends Omit<LiveOptions, 'audit' | 'events' | 'tools'> {
-  /** Geode's own. */
+  /** Geode's own tools. */
   readonly tools: readonly SessionTool[];
   readonly servers: ExternalServers;
   /** With `toolChapter`. */
   readonly ledger: Ledger;
-  /** The tools of a session that names none. */
+  /** The tools of a session without its own list. */
   readonly initial: readonly string[];
   readonly auditLimits: CallLimits;
   readonly events: LiveOptions['events'] & EventSink;
@@ -75,12 +75,12 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
   const find = (user: string, chat: string) =>
     [...sessions.values()].find((session) => session.user === user && session.chat === chat);
 
-  /** In the sandbox's turn. One that was started again has another door. */
+  /** In the sandbox's turn. A restarted sandbox has another socket. */
   const serve = async (session: ToolSession, sandbox: AttachedSandbox, cancel: Cancel) => {
     const door = sandbox.tools;
     if (door === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no way to tools.');
     const place = await door.open(cancel);
-    // Programs inside find the tools of servers when they connect; a server that hangs keeps nobody from the others.
+    // Programs inside see a server's tools when they connect; a hanging server must not delay the others.
     await servers.ready(session.tools);
     const before = live.get(session.sandboxId);
     if (before?.door === door) {
@@ -127,7 +127,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
     if (session === undefined) return false;
     const door = end(sandboxId)?.door;
     forget(sandboxId);
-    // In one that has ended there is no socket any more.
+    // An ended sandbox has no socket any more.
     await door?.close(cancel).catch(() => {});
     events.emit(session.user, { type: 'tools-close', sandbox: sandboxId, chat: session.chat });
     return true;

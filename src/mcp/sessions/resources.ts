@@ -31,11 +31,11 @@ type ResourceContent = { readonly uri: string; readonly mimeType: string } & (
 );
 
 export interface SessionResources {
-  /** The files first, then the entries of memory. `invalid_input` for a cursor that no page gave. */
+  /** Files first, then memory entries. Throws `invalid_input` for a cursor that no page returned. */
   list(cursor?: string, options?: Cancel): Promise<ResourcePage>;
-  /** The SDK's own error for one that is not there. */
+  /** The SDK's own error for a missing resource. */
   read(uri: string, options?: Cancel): Promise<ResourceContent>;
-  /** The path in the workspace of a file's URI; undefined for anything else. */
+  /** The workspace path of a file's URI; undefined for anything else. */
   pathOf(uri: string): string | undefined;
 }
 

@@ -15,14 +15,14 @@ import type { SessionResources } from './resources.ts';
 /** A call from inside a sandbox. The caller is the session's user; no argument can name another. */
 export interface SessionCall extends ToolCall {
   readonly session: ToolSession;
-  /** The workspace of the sandbox that calls. */
+  /** The workspace of the calling sandbox. */
   readonly files: Files;
   readonly resources: SessionResources;
-  /** The one way to ask a person, and how long one has for the answer. */
+  /** The one way to ask a person, and the time for an answer. */
   readonly approvals: Approvals;
   readonly waitMs: number;
   readonly rules: Pick<CallRules, 'schedules' | 'mostSchedules'>;
-  /** Writes the memory that all chats of the user share: only for what a person allowed. */
+  /** Writes the memory that all chats of the user share: only for entries that a person allowed. */
   readonly userMemory: () => Promise<Pick<GeodeClient, 'ingest'>>;
 }
 
@@ -33,7 +33,7 @@ export interface CallRules {
   readonly timeoutMs: number;
   /** Deadline of a call that waits for a person. */
   readonly askTimeoutMs: number;
-  /** Whether a person is asked before something is scheduled, and how many schedules a chat has at most by that. */
+  /** Whether a person is asked before a message is scheduled, and the maximum number of schedules per chat. */
   readonly schedules: 'ask' | 'allow';
   readonly mostSchedules: number;
 }
@@ -46,7 +46,7 @@ export interface ConductOptions extends CallRules {
   readonly approvals: Approvals;
   /** The rate limit of the session, shared by all its connections. */
   readonly limiter: RateLimiter;
-  /** Ends when the call is written down; it is answered after that. */
+  /** Resolves when the call is recorded; it is answered after that. */
   readonly audit: (record: ToolCallRecord) => Promise<void>;
 }
 
@@ -54,12 +54,12 @@ export function sessionLimiter(rate: RateLimit): RateLimiter {
   return createRateLimiter(rate);
 }
 
-/** Characters of the arguments that the audit keeps, in all and of one text. */
+/** Maximum characters of arguments in the audit, in total and for one text. */
 const longestArguments = 2_000;
 const longestText = 200;
-/** A caller that wants to know hears at least so often that it is still being worked on. */
+/** Minimum interval of progress messages to a caller that asked for them. */
 const aliveEveryMs = 5_000;
-/** A question that nobody answered in time is over before its call is. */
+/** A question without an answer ends before its call does. */
 const lastWordsMs = 5_000;
 
 export function conductIn(options: ConductOptions): Conduct<SessionCall> {
@@ -99,7 +99,7 @@ async function passed(
   if (waitMs > 0)
     throw new GeodeError('rate_limited', `This session calls tools too often; wait ${waitMs} ms.`);
   const timeoutMs = waitsFor === 'person' ? askTimeoutMs + lastWordsMs : workMs;
-  // One controller for both: signals made of others cost more than all the rest of a small call.
+  // One controller for both: combining signals costs more than all the rest of a small call.
   const ending = new AbortController();
   using _watching = onAbort(signal, () => ending.abort(signal.reason));
   const deadline = setTimeout(() => ending.abort(new Error('The deadline has passed.')), timeoutMs);
@@ -124,7 +124,7 @@ async function passed(
   }
 }
 
-/** Rejects when the signal fires; a tool that does not listen is not waited for. */
+/** Rejects when the signal fires; a tool that ignores the signal is not awaited. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);
@@ -132,7 +132,7 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Long texts are cut before secrets are looked for, and the rest holds none that can be known by its shape. */
+/** Long texts are cut before secrets are searched, and the cut part is not stored. */
 export function shownArguments(input: unknown): string {
   const text = JSON.stringify(input, (_, value) =>
     typeof value === 'string' ? cut(scrub(value.slice(0, 20 * longestText)).text, longestText) : value,

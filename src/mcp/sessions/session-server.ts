@@ -1,4 +1,4 @@
-/** The MCP server of one connection from a sandbox: the tools that its session may use, and its resources. */
+/** The MCP server of one connection from a sandbox: the tools of its session, and its resources. */
 import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { isGeodeError } from '../../base/errors.ts';
 import type { AskedCall, Conduct } from '../tool.ts';
@@ -19,13 +19,13 @@ export function sessionServer({ version, tools, conduct, subscriptions }: Sessio
   const server = new McpServer({ name: 'geode', title: 'Geode', version }, { instructions });
   server.server.registerCapabilities({ tools: {} });
   for (const tool of tools) tool.add(server, conduct);
-  // The SDK answers for tools once there is one; a server that offers them may be down.
+  // The SDK serves tools only after one is registered, and an external server may be down.
   if (tools.length === 0) server.server.setRequestHandler('tools/list', () => ({ tools: [] }));
   if (tools.some(({ name }) => name === readName)) addResources(server, conduct, subscriptions);
   return server;
 }
 
-/** Reading a resource is the same call as the tool of that name: one right, one rate, one audit. */
+/** Reading a resource counts as a call of the tool with that name: the same permission, rate and audit. */
 const readName = 'read_resource';
 const listName = 'list_resources';
 
@@ -76,7 +76,7 @@ function callOf(tool: string, input: unknown, signal: AbortSignal): AskedCall {
   return { tool, input, waitsFor: 'work', signal, progress: () => {} };
 }
 
-/** Our refusals in the words of the protocol. */
+/** Geode's errors in the protocol's format. */
 async function refused<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** Resources that one connection wants to hear of when they change. */
+/** Resources whose changes one connection subscribed to. */
 import { posix } from 'node:path';
 import type { Events } from '../../seams/events.ts';
 import type { Files } from '../../seams/files.ts';
@@ -45,7 +45,7 @@ export class Subscriptions implements Disposable {
     for (const uri of [...this.#watching.keys()]) this.remove(uri);
   }
 
-  /** The folder is watched: programs replace files in one step. */
+  /** Watch the folder, because programs replace files atomically. */
   async #file(uri: string, path: string, { signal }: AbortController): Promise<void> {
     const { files, onChange } = this.#options;
     for await (const event of files.watch(posix.dirname(path), { signal })) {

@@ -88,13 +88,13 @@ const callSchema = z.object({
   duration_ms: z.number(),
 });
 
-/** How many records come between two looks at the limits. */
+/** How many records are written between two checks of the limits. */
 const pruneEvery = 200;
 
-/** More than come in between, so that those that are too old become fewer. */
+/** More than are written in between, so that old records decrease. */
 const mostPruned = 5 * pruneEvery;
 
-/** Every call of a tool: written once, never changed, dropped by age and number alone. */
+/** Every call of a tool. Records are never changed, and are only deleted by age and number. */
 export class CallAudit {
   readonly #ledger: Ledger;
   readonly #limits: CallLimits;
@@ -105,7 +105,7 @@ export class CallAudit {
     this.#limits = limits;
   }
 
-  /** All of them in one commit. */
+  /** Stores all of them in one commit. */
   add(records: readonly ToolCallRecord[]): void {
     if (records.length === 0) return;
     this.#ledger.write((sql) => {
@@ -137,7 +137,7 @@ export class CallAudit {
   #prune(): void {
     const { mostRecords, keepMs } = this.#limits;
     this.#ledger.write((sql) => {
-      // Only the oldest are looked at: a look at all of them would hold up everybody.
+      // Only the oldest are checked: checking all would block everybody.
       sql.run`DELETE FROM tool_calls WHERE at < ${Date.now() - keepMs}
         AND id IN (SELECT id FROM tool_calls ORDER BY id LIMIT ${mostPruned})`;
       sql.run`DELETE FROM tool_calls WHERE id <= (SELECT max(id) FROM tool_calls) - ${mostRecords}`;

@@ -1,4 +1,4 @@
-/** Every tool that a session can have. Adding one is one line here and one file beside the others. */
+/** Every tool that a session can have. A new tool needs one line here and one file next to the others. */
 import { askPerson } from '../tools/ask-person.ts';
 import { egressRequest } from '../tools/egress-request.ts';
 import { listResources } from '../tools/list-resources.ts';

@@ -31,7 +31,7 @@ export const askPerson = defineTool<typeof input, SessionCall>({
         kind: 'question',
         title: question,
         choices: ['allow-once', 'deny'],
-        // The same question again after a lost host gets the answer that was given in between.
+        // The same question after a lost host gets the answer that was given in between.
         key: JSON.stringify([question, detail ?? '', answers ?? []]),
         waitMs,
         ...(detail !== undefined && { detail }),

@@ -4,7 +4,7 @@ import { isAllowed } from '../../seams/approval.ts';
 import type { SessionCall } from '../sessions/session-call.ts';
 import { defineTool } from '../tool.ts';
 
-/** How long `allow-once` lasts here: a connection cannot be counted as one use. */
+/** How long `allow-once` lasts here: the uses of a connection cannot be counted. */
 const onceMs = 10 * 60_000;
 
 const input = z.strictObject({

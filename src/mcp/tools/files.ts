@@ -1,4 +1,4 @@
-/** Files of the workspace of a chat. No path leaves it. */
+/** Files in the workspace of a chat. No path leaves it. */
 import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
 import { chat } from './inputs.ts';

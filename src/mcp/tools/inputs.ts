@@ -1,4 +1,4 @@
-/** Fields that several tools take. */
+/** Fields shared by several tools. */
 import { z } from 'zod';
 
 export const chat = z
@@ -14,5 +14,5 @@ export const timeoutSeconds = z
   .default(60)
   .describe('It is killed after that many seconds.');
 
-/** Bytes of stdout and of stderr that an answer holds. */
+/** Maximum bytes of stdout and of stderr in an answer. */
 export const outputLimitBytes = 100_000;

@@ -35,7 +35,7 @@ const inSession = z.strictObject({
     .describe('Every chat of the user finds it. The user is asked first.'),
 });
 
-/** As a program in a sandbox has it: for its own chat, unless a person wants it for all. */
+/** Stores for its own chat, unless a person allows it for all chats. */
 export const sessionMemoryStore = defineTool<typeof inSession, SessionCall>({
   name: 'memory_store',
   title: 'Store in memory',
@@ -51,13 +51,13 @@ export const sessionMemoryStore = defineTool<typeof inSession, SessionCall>({
     await allowed(call, given);
     const { chat } = session;
     const shared = await call.userMemory();
-    // No id that a program chooses is that of an entry from elsewhere.
+    // Prefixed, so that no id chosen by a program is that of an entry from elsewhere.
     const key = id === undefined ? {} : { id: `chat/${chat}/${id}` };
     return shared.ingest({ ...stored, ...key, source: originOf(chat, given.source) }, { signal });
   },
 });
 
-/** The person sees all that is stored. */
+/** The person sees everything that is stored. */
 async function allowed(
   { approvals, session, waitMs, signal }: SessionCall,
   { content, category }: Pick<z.infer<typeof inSession>, 'content' | 'category'>,

@@ -1,4 +1,4 @@
-/** Sandboxes that stay, one for each chat. */
+/** Persistent sandboxes, one for each chat. */
 import { z } from 'zod';
 import { runtimeNames } from '../../seams/runtime.ts';
 import { defineTool, type Tool } from '../tool.ts';

@@ -1,4 +1,4 @@
-/** Workspaces as they were. */
+/** Snapshots of workspaces. */
 import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
 import { chat } from './inputs.ts';

@@ -1,12 +1,12 @@
 import type { ContextEvent, ContextResult } from './result.ts';
 import { richBytes } from './rich.ts';
 
-/** One piece of code that ran in a context, with all that it showed. */
+/** One piece of code that ran in a context, with its output. */
 export interface ContextCell {
   /** Counts from 1. */
   readonly number: number;
   readonly code: string;
-  /** `refused`: it did not run, or nobody knows how it ended. */
+  /** `refused`: it did not run, or its outcome is unknown. */
   readonly status: ContextResult['status'] | 'running' | 'refused';
   readonly durationMs: number;
   readonly pieces: readonly ContextEvent[];
@@ -25,7 +25,7 @@ export class ContextCells {
     return this.#cells.map(({ cell }) => cell);
   }
 
-  /** Begins a cell; the answer hears what it shows and how it ends. */
+  /** Starts a cell; the result receives its output and its end. */
   begin(code: string) {
     this.#count += 1;
     const entry = {
@@ -47,7 +47,7 @@ export class ContextCells {
     };
   }
 
-  /** The oldest go first; the newest stays, however large it is. */
+  /** The oldest are dropped first; the newest stays, however large it is. */
   #forget(): void {
     let bytes = this.#cells.reduce((sum, cell) => sum + cell.bytes, 0);
     while (this.#cells.length > 1 && (this.#cells.length > mostCells || bytes > mostBytes))
@@ -55,7 +55,7 @@ export class ContextCells {
   }
 }
 
-/** Text that follows text of the same stream is one piece; a cell that writes without end keeps its beginning. */
+/** Text that follows text of the same stream is joined; a cell with endless output keeps its start. */
 function withPiece(pieces: readonly ContextEvent[], event: ContextEvent): readonly ContextEvent[] {
   const last = pieces.at(-1);
   if (event.type === 'result' || event.type === 'error' || last?.type !== event.type)

@@ -12,47 +12,47 @@ import type { ContextError, ContextEvent, ContextResult, ContextStatus, ResultRe
 import { type Stop, settlesWithin, stopOf } from './stop.ts';
 
 export interface ContextOptions extends Omit<InterpreterOptions, 'limits' | 'number'>, Cancel {
-  /** Bytes of stdout and of stderr that a run stores; the rest is counted. Default 10 MB each. */
+  /** Bytes of stdout and of stderr to store per run; the rest is only counted. Default 10 MB each. */
   readonly outputLimitBytes?: number;
-  /** Bytes of rich results that a run stores; results beyond are counted. Default 20 MB. */
+  /** Bytes of rich results to store per run; further results are only counted. Default 20 MB. */
   readonly resultLimitBytes?: number;
-  /** How long code has to heed an interrupt before its interpreter is killed. Default 2 s. */
+  /** Grace period of interrupted code before its interpreter is killed. Default 2 s. */
   readonly graceMs?: number;
 }
 
 export interface ContextRunOptions extends Cancel {
-  /** The code is interrupted when it is up, and killed after the grace. Default 60 s; `null`: no limit. */
+  /** Afterwards the code is interrupted, and killed after the grace period. Default 60 s; `null`: no limit. */
   readonly timeoutMs?: number | null;
-  /** Told of output, results and the error as they come. */
+  /** Receives output, results and the error as they arrive. */
   readonly onEvent?: (event: ContextEvent) => void;
 }
 
-/** The result of an interrupt: nothing to stop, code that stopped, or code that ignored it. */
+/** The result of an interrupt: nothing was running, the code stopped, or it ignored the interrupt. */
 type InterruptOutcome = 'idle' | 'stopped' | 'ignored';
 
 /**
- * An interpreter that keeps its variables, imports and functions between runs. Runs of one context go one
- * after the other, in the order of the calls; many contexts run at once. When the interpreter ends, by
- * itself or by force, the run that it happened in says so and the next one starts a fresh interpreter.
+ * An interpreter that keeps its variables, imports and functions between runs. Runs of one context go one after the
+ * other, in call order; many contexts run at once. If the interpreter ends, by itself or by force, the current run
+ * reports it and the next one starts a fresh interpreter.
  */
 export interface Context extends AsyncDisposable {
   readonly language: ContextLanguage;
   /** Code that raises is a result. A cancel stops the code first, then rejects with `cancelled`. */
   run(code: string, options?: ContextRunOptions): Promise<ContextResult>;
   /**
-   * Stops what runs, or is about to; variables stay. Resolves when it has stopped, or after the grace with
-   * `ignored`. It applies only to that run: if it has just ended, neither it nor the next run is touched.
+   * Stops the current or next run; variables stay. Resolves when it has stopped, or after the grace period with
+   * `ignored`. Applies to that run only: if it has just ended, nothing happens.
    */
   interrupt(): Promise<InterruptOutcome>;
-  /** A fresh interpreter now. A run that is under way is ended and rejects with `cancelled`. */
+  /** Starts a fresh interpreter now. A run in progress is ended and rejects with `cancelled`. */
   restart(options?: Cancel): Promise<void>;
-  /** Whether code is whole, for a terminal that reads it line by line. Waits for its turn like a run. */
+  /** Whether code is complete, for a terminal that reads it line by line. Waits for its turn like a run. */
   check(code: string, options?: Cancel): Promise<CheckState>;
-  /** Ends the interpreter and everything that it started. Idempotent; runs that wait are rejected. */
+  /** Ends the interpreter and all its processes. Idempotent; waiting runs are rejected. */
   close(): Promise<void>;
 }
 
-/** A run that its interpreter has been given. */
+/** A run that was passed to its interpreter. */
 interface Begun {
   readonly interpreter: Interpreter;
   readonly run: number;
@@ -65,7 +65,7 @@ const defaultResultBytes = 20_000_000;
 const defaultGraceMs = 2_000;
 const largestCode = 16 * 1024 ** 2;
 
-/** Starts the interpreter in the sandbox; `spawn_failed` when the sandbox has none. */
+/** Starts the interpreter in the sandbox. Throws `spawn_failed` if the sandbox has none. */
 export async function openContext(
   workspace: Workspace,
   language: ContextLanguage,
@@ -85,7 +85,7 @@ class LiveContext implements Context {
   readonly #start: (number: number, cancel: Cancel) => Promise<Interpreter>;
   readonly #graceMs: number;
   readonly #turns = new Turns();
-  /** Runs that were asked for and are not over, in their order: the first is under way, or about to be. */
+  /** Unfinished runs in order: the first one runs now or is about to. */
   readonly #asked = new Set<Promise<Begun | undefined>>();
   #interpreter: Promise<Interpreter> | undefined;
   #interpreters = 0;
@@ -176,7 +176,7 @@ class LiveContext implements Context {
     });
   }
 
-  /** Politely first; code that does not heed it loses its interpreter. */
+  /** An interrupt first; code that ignores it loses its interpreter. */
   async #stop({ interpreter, run, over }: Begun): Promise<void> {
     interpreter.interrupt(run).catch(() => {});
     if (!(await settlesWithin(over, this.#graceMs))) await interpreter.kill();
@@ -187,7 +187,7 @@ class LiveContext implements Context {
     return this.#interpreter ?? this.#begin(options, undefined);
   }
 
-  /** A fresh interpreter in the place of the old one. When it ends, or cannot start, the place is free again. */
+  /** Replaces the interpreter. If the new one ends or cannot start, the place is free again. */
   #begin(options: Cancel, old: Promise<Interpreter> | undefined): Promise<Interpreter> {
     const leave = () => {
       if (this.#interpreter === beginning) this.#interpreter = undefined;

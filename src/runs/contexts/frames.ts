@@ -1,6 +1,6 @@
 import { GeodeError } from '../../base/errors.ts';
 
-/** The largest frame that a pipe takes in one piece (PIPE_BUF); kernels send no larger ones. */
+/** The largest frame that a pipe takes atomically (PIPE_BUF); kernels send no larger ones. */
 const largestFrameBytes = 4096;
 const recordSeparator = 0x1e;
 const headBytes = 5;
@@ -13,9 +13,9 @@ export type Piece =
   | { readonly type: 'message'; readonly json: string };
 
 /**
- * Takes the kernel's frames out of a stream of output. A frame begins with a mark that holds the context's
- * random token, so that nothing which user code prints is taken for one; everything else is output, byte for
- * byte. What is held back is bounded by the largest message.
+ * Separates the kernel's frames from output. A frame starts with a mark that contains the context's random token, so
+ * nothing that user code prints is taken for one; everything else is output, byte for byte. Held-back bytes are
+ * limited by the largest message.
  */
 export class FrameReader {
   readonly #mark: Buffer;
@@ -50,7 +50,7 @@ export class FrameReader {
     this.#held = rest.subarray(tail);
   }
 
-  /** The rest of the pipe after its end is output. */
+  /** After its end, the rest of the pipe is output. */
   end(): Uint8Array {
     const left = this.#held;
     this.#held = Buffer.alloc(0);
@@ -80,7 +80,7 @@ export class FrameReader {
     return json;
   }
 
-  /** Start of a tail that the next chunk may complete to a mark; the length if there is none. */
+  /** Start of a tail that the next chunk may complete to a mark; the length if the tail cannot be a mark. */
   #beginningOfMark(bytes: Buffer): number {
     const at = bytes.lastIndexOf(recordSeparator);
     const isBeginning = at >= 0 && this.#mark.subarray(0, bytes.length - at).equals(bytes.subarray(at));

@@ -1,14 +1,14 @@
 import type { GeodeError } from '../../base/errors.ts';
 import type { ExitFacts } from '../../seams/process.ts';
 
-/** How an interpreter came to its end: with an exit (forced by a `violation` of the protocol, if there was one), or with its sandbox. */
+/** How an interpreter ended: with an exit (forced by a `violation` of the protocol, if set), or with its sandbox. */
 export type InterpreterEnd =
   | { readonly type: 'exit'; readonly exit: ExitFacts; readonly violation: GeodeError | null }
   | { readonly type: 'failure'; readonly error: GeodeError };
 
 export type RunEnd = { readonly type: 'done'; readonly interrupted: boolean } | InterpreterEnd;
 
-/** The end of an interpreter, for those who wait for something shorter as well. */
+/** The end of an interpreter, also for short waits. */
 export class EndNotifier {
   readonly end: Promise<InterpreterEnd>;
   readonly #listeners = new Set<(end: InterpreterEnd) => void>();
@@ -22,7 +22,7 @@ export class EndNotifier {
     });
   }
 
-  /** Calls back at the end, unless that is taken back before. A promise would keep everybody until then. */
+  /** Calls back at the end, unless removed first. A promise would keep every waiter in memory until then. */
   onEnd(callback: (end: InterpreterEnd) => void): () => void {
     if (this.#ended === undefined) this.#listeners.add(callback);
     else callback(this.#ended);

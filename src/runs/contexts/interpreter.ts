@@ -12,19 +12,19 @@ import { type ContextLimits, ResultRecord } from './result.ts';
 
 const startDeadlineMs = 30_000;
 const checkDeadlineMs = 10_000;
-/** An error has no limit of its own; this is more than a kernel ever makes of one. */
+/** An error has no limit of its own; this is more than a kernel ever sends. */
 const largestErrorBytes = 4_000_000;
 
 type Kind = 'stdout' | 'stderr';
 
-/** One run, as the interpreter sees it: over when the kernel has said so on both pipes. */
+/** One run, from the interpreter's side: finished when the kernel has reported it on both pipes. */
 interface Running {
   readonly run: number;
   readonly waitsFor: Set<Kind>;
   readonly done: () => void;
 }
 
-/** The host's side of one interpreter in a sandbox, from its start to its end. */
+/** The host's side of one interpreter in a sandbox, from start to end. */
 export class Interpreter {
   readonly number: number;
   readonly #spec: KernelSpec;
@@ -60,7 +60,7 @@ export class Interpreter {
     this.#ending = new EndNotifier(this.#follow());
   }
 
-  /** Ready for code when it resolves; when it rejects nothing is left running. */
+  /** Resolves when it is ready for code; a rejection leaves nothing running. */
   static async start(
     workspace: Workspace,
     spec: KernelSpec,
@@ -101,7 +101,7 @@ export class Interpreter {
     return this.#ending.end;
   }
 
-  /** It was asked to end: by a restart, or with its context. */
+  /** It was ended on request: by a restart, or with its context. */
   get isClosed(): boolean {
     return this.#closed;
   }
@@ -120,14 +120,14 @@ export class Interpreter {
         over.resolve({ type: 'done', interrupted: this.#wasInterrupted });
       },
     };
-    // A write that fails is a pipe without a reader: the end of the interpreter tells why.
+    // A failed write means a pipe without a reader: the end of the interpreter has the reason.
     this.#write({ type: 'run', run, code }).catch(() => {});
     return { record, over: over.promise };
   }
 
   /**
-   * Asks the code of this run to stop; whether it does is seen by the run being over. The kernel ends this run
-   * or none: commands come to it in order, so it has begun it, or is done with it. False when it is over.
+   * Asks the code of this run to stop; the run's end shows whether it did. Commands reach the kernel in order, so it
+   * has either started this run or finished it, and no other run is affected. Returns false if the run is over.
    */
   async interrupt(run: number): Promise<boolean> {
     if (this.#running?.run !== run) return false;
@@ -146,7 +146,7 @@ export class Interpreter {
     return answer.state;
   }
 
-  /** Lets it end as interpreters do, with exit handlers and files flushed; whatever is left is killed. */
+  /** Lets it exit normally, with exit handlers and flushed files; what is left is killed. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     if (this.#running === undefined) {
@@ -157,7 +157,7 @@ export class Interpreter {
     await this.ended;
   }
 
-  /** The interpreter and everything that it started. */
+  /** Kills the interpreter and all its processes. */
   async kill(): Promise<void> {
     await this.#process.kill().catch((error: unknown) => {
       if (!isGeodeError(error, 'process_not_found') && !isGeodeError(error, 'sandbox_gone')) throw error;
@@ -231,7 +231,7 @@ export class Interpreter {
     running.done();
   }
 
-  /** The message that was asked for; an interpreter that ends first is `process_not_found`. */
+  /** The requested message. Throws `process_not_found` if the interpreter ends first. */
   async #answer(key: string, ms: number, { signal }: Cancel = {}): Promise<KernelMessage> {
     const answer = Promise.withResolvers<KernelMessage>();
     answer.promise.catch(() => {});
@@ -248,7 +248,7 @@ export class Interpreter {
     }
   }
 
-  /** One line after the other: a long one takes several writes, and nothing may come in between. */
+  /** One line at a time: a long one needs several writes, and nothing may come in between. */
   #write(line: KernelCommand | object): Promise<void> {
     const writing = this.#written.then(() => this.#process.write(`${JSON.stringify(line)}\n`));
     this.#written = writing.catch(() => {});

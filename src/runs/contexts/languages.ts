@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { GeodeError } from '../../base/errors.ts';
 import { type ContextLanguage, contextLanguages } from '../../seams/run.ts';
 
-/** How the interpreter of a language is started. Its kernel is fed to it through stdin. */
+/** How the interpreter of a language is started. It receives its kernel through stdin. */
 export interface KernelSpec {
   readonly language: ContextLanguage;
-  /** Looked up in the sandbox's PATH. */
+  /** Searched in the sandbox's PATH. */
   readonly program: string;
   /** Flags before the bootstrap in the command line. */
   readonly flags: readonly string[];
   readonly bootstrap: URL;
-  /** In the order in which they are loaded. */
+  /** In loading order. */
   readonly parts: readonly (readonly [name: string, file: URL])[];
 }
 
@@ -33,7 +33,7 @@ const python: KernelSpec = {
 const javascript: KernelSpec = {
   language: 'javascript',
   program: 'node',
-  // An interrupt may end an execution inside a callback, where Node would take the unwinding for corruption.
+  // An interrupt may end code inside a callback, and Node would take the unwinding for corruption.
   flags: ['--no-force-async-hooks-checks', '-e'],
   bootstrap: new URL('./kernels/javascript/bootstrap.cjs', import.meta.url),
   parts: [
@@ -63,7 +63,7 @@ export interface KernelSource {
 
 const sources = new Map<ContextLanguage, Promise<KernelSource>>();
 
-/** Read once: the files belong to this program and do not change under it. */
+/** Read once: the files belong to this program and do not change. */
 export function kernelSource(spec: KernelSpec): Promise<KernelSource> {
   const known = sources.get(spec.language) ?? readSource(spec);
   sources.set(spec.language, known);

@@ -1,4 +1,4 @@
-/** The contexts that callers opened, each its user's own. One that nobody uses for long is closed. */
+/** The contexts that callers opened, each for its own user. Idle ones are closed. */
 import { randomBytes } from 'node:crypto';
 import type { Cancel } from '../../base/cancel.ts';
 import { GeodeError } from '../../base/errors.ts';
@@ -20,7 +20,7 @@ export type OpenFresh = (
 
 interface NewContext extends Omit<ContextOptions, 'signal'> {
   readonly language: ContextLanguage;
-  /** In the sandbox of this chat; else in a fresh one that ends with the context. */
+  /** In the sandbox of this chat, otherwise in a fresh one that ends with the context. */
   readonly chat?: string;
   readonly runtime?: RuntimeName;
   readonly spec?: SandboxSpec;
@@ -39,11 +39,11 @@ interface ContextFacts {
 export interface LiveContexts extends AsyncDisposable {
   open(user: User, wanted: NewContext, cancel: Cancel): Promise<ContextFacts>;
   list(user: User): readonly ContextFacts[];
-  /** Works with one while it is kept open; `context_not_found` for those of others too. */
+  /** Uses a context and keeps it open during the work. Throws `context_not_found`, also for contexts of other users. */
   use<T>(user: User, id: string, work: (context: Context) => Promise<T>): Promise<T>;
-  /** Runs code, and keeps what it shows among the cells. */
+  /** Runs code and stores its output in a cell. */
   run(user: User, id: string, code: string, options: ContextRunOptions): Promise<ContextResult>;
-  /** The runs since it was opened, oldest first; the oldest are dropped beyond a limit. */
+  /** The runs since it was opened, oldest first; above a limit the oldest are dropped. */
   cells(user: User, id: string): readonly ContextCell[];
   close(user: User, id: string): Promise<void>;
 }
@@ -53,7 +53,7 @@ interface Live extends AsyncDisposable {
   readonly facts: ContextFacts;
   readonly context: Context;
   readonly cells: ContextCells;
-  /** Its sandbox has ended, and with it all that it knew. */
+  /** Its sandbox has ended, and its variables with it. */
   readonly isOver: () => boolean;
   using: number;
   usedAt: number;
@@ -64,10 +64,10 @@ const mostPerUser = 32;
 
 export interface ContextPlaces {
   readonly open: OpenFresh;
-  /** Left out on a host without persistent sandboxes. */
+  /** Missing on a host without persistent sandboxes. */
   readonly sandboxes?: Sandboxes;
   readonly events?: EventSink;
-  /** The image of a language, for a fresh sandbox that nobody chose one for. */
+  /** The image of a language, for a fresh sandbox without an image setting. */
   readonly imageFor?: (
     language: ContextLanguage,
     options: { readonly runtime?: RuntimeName } & Cancel,

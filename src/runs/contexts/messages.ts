@@ -41,7 +41,7 @@ const messageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('closed') }),
 ]);
 
-/** Messages from a kernel to the host. They come from where user code runs, so nothing in them is trusted. */
+/** Messages from a kernel to the host. They come from where user code runs, so they are not trusted. */
 export type KernelMessage = z.infer<typeof messageSchema>;
 export type CheckState = Extract<KernelMessage, { type: 'checked' }>['state'];
 export type RichMessage = Extract<KernelMessage, { type: 'display' | 'value' }>;
@@ -61,7 +61,7 @@ export function parseMessage(json: string): KernelMessage {
   }
 }
 
-/** A form that is absent is not there at all, rather than undefined. */
+/** A missing form has no field at all, not an undefined one. */
 export function richOf({ type, rich }: RichMessage): Rich {
   const present = Object.fromEntries(Object.entries(rich).filter(([, content]) => content !== undefined));
   return { ...present, kind: type, text: rich.text, omitted: rich.omitted };

@@ -4,14 +4,14 @@ import { type Rich, richBytes } from './rich.ts';
 export interface ContextError {
   readonly name: string;
   readonly message: string;
-  /** As the language prints it, with the lines of user code and without the kernel's own. */
+  /** As printed by the language, with the lines of user code and without the kernel's own. */
   readonly traceback: string;
 }
 
 /**
- * How a run went. `failed`: the code raised. `interrupted`: by `interrupt()`. `timed-out`: its time was up.
- * `ended`: the interpreter itself ended in the middle of it, and `exit` tells how; the next run starts a
- * fresh one, without the variables.
+ * How a run went. `failed`: the code raised. `interrupted`: by `interrupt()`. `timed-out`: its time was up. `ended`:
+ * the interpreter itself ended during it, and `exit` says how; the next run starts a fresh one, without the
+ * variables.
  */
 export type ContextStatus = 'done' | 'failed' | 'interrupted' | 'timed-out' | 'ended';
 
@@ -19,15 +19,17 @@ export interface ContextResult {
   readonly status: ContextStatus;
   readonly stdout: string;
   readonly stderr: string;
-  /** Everything that was shown, in order; the value of the last expression is among it. */
+  /** Everything shown, in order, including the value of the last expression. */
   readonly results: readonly Rich[];
   readonly value: Rich | null;
   readonly error: ContextError | null;
-  /** Set when the interpreter ended during the run, by itself or because it did not heed an interrupt. */
+  /** Set if the interpreter ended during the run, by itself or because it ignored an interrupt. */
   readonly exit: ExitFacts | null;
-  /** Counts the interpreters of the context from 1: another number than before means that state was lost. */
+  /**
+   * Counts the interpreters of the context from 1: a different number than before means that its variables were lost.
+   */
   readonly interpreter: number;
-  /** Bytes of output and number of results beyond what is stored. */
+  /** Bytes of output and number of results that were not stored. */
   readonly dropped: { readonly stdout: number; readonly stderr: number; readonly results: number };
   readonly durationMs: number;
 }
@@ -43,7 +45,7 @@ export interface ContextLimits {
   readonly resultBytes: number;
 }
 
-/** Folds what an interpreter says into a result, storing no more than the limits. */
+/** Folds the messages of an interpreter into a result, within the limits. */
 export class ResultRecord {
   readonly #limits: ContextLimits;
   readonly #streams = { stdout: new TextRecord(), stderr: new TextRecord() };
@@ -109,7 +111,7 @@ export class ResultRecord {
   }
 }
 
-/** Text of one stream. Bytes that are no UTF-8 become U+FFFD. */
+/** Text of one stream. Invalid UTF-8 becomes U+FFFD. */
 class TextRecord {
   readonly #decoder = new TextDecoder();
   readonly #kept: string[] = [];

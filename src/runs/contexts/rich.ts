@@ -1,4 +1,4 @@
-/** A value as it was shown: always as text, and in whichever richer forms it offered. */
+/** A value that was shown: always as text, plus its richer forms. */
 export interface Rich {
   /** Shown by `display`, or the value of the last expression. */
   readonly kind: 'display' | 'value';
@@ -9,10 +9,10 @@ export interface Rich {
   readonly svg?: string;
   readonly png?: Uint8Array;
   readonly jpeg?: Uint8Array;
-  /** Only where the value has a faithful JSON form. */
+  /** Only if the value has a faithful JSON form. */
   readonly json?: unknown;
   readonly table?: Table;
-  /** Forms that were too large to be kept. */
+  /** Forms that were too large to store. */
   readonly omitted: readonly string[];
 }
 
@@ -23,7 +23,7 @@ interface Table {
   readonly totalRows: number;
 }
 
-/** An estimate of what keeping it costs; text counts as one byte a character. */
+/** Estimated memory for keeping it; text counts as one byte per character. */
 export function richBytes(rich: Rich): number {
   let sum = 0;
   for (const content of Object.values(rich)) {

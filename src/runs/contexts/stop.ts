@@ -3,7 +3,7 @@ import { onAbort } from '../../base/cancel.ts';
 /** Why a run is stopped from outside. */
 export type Stop = 'timed-out' | 'cancelled';
 
-/** Undefined when the work is over by itself; otherwise what came first. */
+/** Undefined if the work ended by itself; otherwise the first reason. */
 export async function stopOf(
   over: Promise<unknown>,
   timeoutMs: number | null,

@@ -1,11 +1,11 @@
 import type { RunEvent } from '../../seams/run.ts';
 import type { Outcome } from '../../seams/run-result.ts';
 
-/** A run that is over. `stopped`: it ended without an exit of its own, by its caller or by a failure. */
+/** A finished run. `stopped`: it ended without an exit of its own, by its caller or by a failure. */
 export interface RunSummary {
-  /** That of its sandbox. */
+  /** The id of its sandbox. */
   readonly id: string;
-  /** When it began. */
+  /** When it started. */
   readonly at: number;
   readonly language: string;
   readonly outcome: Outcome | 'stopped';
@@ -24,23 +24,23 @@ export interface RunOutput {
 }
 
 export interface RunRecord extends RunSummary {
-  /** The beginning of the code, with secrets removed; so is the output. */
+  /** The start of the code, with secrets removed; the same for the output. */
   readonly code: string;
-  /** Output of program and compiler, in its order. */
+  /** Output of program and compiler, in order. */
   readonly output: readonly RunOutput[];
-  /** Bytes that were not kept. */
+  /** Bytes that were not stored. */
   readonly droppedBytes: number;
-  /** The paths of files that were brought back; their content is not kept. */
+  /** The paths of returned files; their content is not stored. */
   readonly artifacts: readonly string[];
   /** Refused network requests: `host:port`. */
   readonly denied: readonly string[];
 }
 
-/** The runs of one user that are over. */
+/** The finished runs of one user. */
 export interface RunHistory {
-  /** The newest first. `before`: only those that began before that time. */
+  /** Newest first. `before`: only runs that started before that time. */
   list(user: string, options?: { readonly limit?: number; readonly before?: number }): readonly RunSummary[];
-  /** `run_not_found` for those of others too. */
+  /** Throws `run_not_found`, also for runs of other users. */
   get(user: string, id: string): RunRecord;
 }
 

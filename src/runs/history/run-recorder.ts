@@ -3,7 +3,7 @@ import type { RunEvent } from '../../seams/run.ts';
 import { type ExitOf, outcomeOf } from '../../seams/run-result.ts';
 import type { RunOutput, RunRecord, SandboxReady } from './run-record.ts';
 
-/** Kept of the code, and of the output. */
+/** Maximum characters of the code and the output to store. */
 const mostCodeChars = 64 * 1024;
 const mostOutputBytes = 64 * 1024;
 const titleChars = 120;
@@ -12,7 +12,7 @@ function shownStream(secrets: readonly string[]) {
   return { redactor: new Redactor(secrets), decoder: new TextDecoder() };
 }
 
-/** Listens to one run and makes the record of it. */
+/** Listens to one run and makes its record. */
 export class RunRecorder {
   readonly #code: string | Uint8Array;
   readonly #secrets: readonly string[];
@@ -43,7 +43,7 @@ export class RunRecorder {
       this.#denied = [...new Set(event.denied.map(({ host, port }) => `${host}:${port}`))];
   }
 
-  /** Undefined when no sandbox ever was there for it. */
+  /** Undefined if it never got a sandbox. */
   record(): RunRecord | undefined {
     if (this.#ready === undefined) return undefined;
     const { event, at, startMs } = this.#ready;
@@ -86,7 +86,7 @@ export class RunRecorder {
       this.#add(stream, shown.bytes);
   }
 
-  /** Text that follows text of the same stream is one piece. */
+  /** Text that follows text of the same stream is joined. */
   #add(stream: 'stdout' | 'stderr', bytes: Uint8Array): void {
     const text = this.#streams[stream].decoder.decode(bytes, { stream: true });
     const last = this.#output.at(-1);

@@ -51,10 +51,10 @@ const detailsSchema = z.object({
 });
 
 const defaultLimit = 50;
-/** Removing old runs one by one would cost more than keeping them. */
+/** Deleting old runs one by one would cost more than keeping them. */
 const pruneEvery = 64;
 
-/** Finished runs in the ledger, the newest of all users together. */
+/** Finished runs in the ledger: the newest of all users together. */
 export class RunTable implements RunHistory {
   readonly #ledger: Ledger;
   readonly #keep: number;

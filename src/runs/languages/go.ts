@@ -7,7 +7,7 @@ export const go: Language = {
   memoryBytes: 1024 ** 3,
   compile: ({ source, build }) => ({
     argv: ['go', 'build', '-o', `${build}/main`, source],
-    // There is no network to fetch a module or a toolchain from: fail at once, not after a wait.
+    // No network to download a module or a toolchain: fail at once instead of waiting.
     env: { TMPDIR: build, GOCACHE: `${build}/cache`, CGO_ENABLED: '0', GOPROXY: 'off', GOTOOLCHAIN: 'local' },
   }),
   run: ({ build }) => ({ argv: [`${build}/main`] }),

@@ -2,7 +2,7 @@ import { languageWords } from '../../seams/languages.ts';
 import { nodePrestart } from '../prestart/interpreters.ts';
 import type { Language } from './language.ts';
 
-/** Node tells by the syntax whether a file is a module, so both `require` and `import` work. */
+/** Node detects from the syntax whether a file is a module, so both `require` and `import` work. */
 export const javascript: Language = {
   name: 'javascript',
   ...languageWords.javascript,

@@ -8,25 +8,25 @@ export interface Step {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** In the folder of the code, out of the way of its own files. */
+/** In the folder of the code, with names that its own files do not use. */
 export const buildFolder = '.build';
 
 /** Absolute paths in the sandbox. */
 export interface Places {
   readonly source: string;
-  /** A folder for what a compiler makes. */
+  /** A folder for compiler output. */
   readonly build: string;
 }
 
-/** The command of an interpreter that waits, and the file that it waits in. */
+/** The command of a waiting interpreter, and the file in which it waits. */
 export interface Waiting extends Step, Pick<Command, 'cwd'> {
   readonly gate: { readonly path: string; readonly content: Uint8Array };
 }
 
-/** An interpreter that is started, waits for the rest of its command, and then runs the source as it always does. */
+/** An interpreter that starts early, waits for the rest of its command, and then runs the source as usual. */
 export interface Prestart {
   readonly start: (places: Places, around: Pick<Sandbox, 'scratch' | 'env'>) => Promise<Waiting>;
-  /** Variables that an interpreter looks at while it starts: a run that sets one needs an interpreter of its own. */
+  /** Variables that an interpreter reads at its start: a run that sets one needs its own interpreter. */
   readonly readsAtStart: RegExp;
 }
 
@@ -39,16 +39,16 @@ export function sourceName({ extensions }: Language): string {
   return `main.${extensions[0]}`;
 }
 
-/** A language is how its source becomes a command. */
+/** Defines how the source of a language becomes a command. */
 export interface Language extends LanguageWords {
   readonly name: LanguageName;
-  /** Makes the program that `run` starts. Its time and output are not the run's. */
+  /** Builds the program that `run` starts. Its time and output are not the run's. */
   readonly compile?: (places: Places) => Step;
   readonly run: (places: Places) => Step;
   /** How its interpreter is started before there is code. */
   readonly prestart?: Prestart;
-  /** Where the source must be other than it was sent. */
+  /** If the source has to be changed before it runs. */
   readonly source?: (code: Uint8Array) => Uint8Array;
-  /** Instead of the default, where a compiler has to fit in as well. */
+  /** Replaces the default if a compiler needs more. */
   readonly memoryBytes?: number;
 }

@@ -5,7 +5,7 @@ import type { Language } from './language.ts';
 export const python: Language = {
   name: 'python',
   ...languageWords.python,
-  // Unbuffered: what was printed before a kill has been printed.
+  // Unbuffered, so that printed output survives a kill.
   run: ({ source }) => ({ argv: ['python3', '-u', source], env: { PYTHONDONTWRITEBYTECODE: '1' } }),
   prestart: pythonPrestart,
 };

@@ -6,7 +6,7 @@ export const rust: Language = {
   ...languageWords.rust,
   memoryBytes: 1024 ** 3,
   compile: ({ source, build }) => ({
-    // Without optimisation: it compiles in half the time, and an overflow is a panic.
+    // Without optimisation: compiles in half the time, and an overflow panics.
     argv: ['rustc', '--edition', '2021', '-o', `${build}/main`, source],
     env: { TMPDIR: build },
   }),

@@ -4,7 +4,7 @@ import type { Language } from './language.ts';
 export const shell: Language = {
   name: 'shell',
   ...languageWords.shell,
-  // A shell takes the carriage return of a Windows line for part of the last word.
+  // A shell reads the carriage return of a Windows line as part of the last word.
   source: (code) => Buffer.from(Buffer.from(code).toString('latin1').replaceAll('\r\n', '\n'), 'latin1'),
   run: ({ source }) => ({ argv: ['/bin/sh', source] }),
 };

@@ -1,12 +1,14 @@
 import type { Prestart } from '../languages/language.ts';
 import type { RunOptions } from '../options.ts';
 
-/** It travels with the command, beside the command itself. */
+/** Sent together with the command, next to it. */
 const mostBytes = 16 * 1024;
 /** Variables that the loader, the C library or an interpreter reads at its start, before it can receive a command. */
 const readByAll = /^(PATH|HOME|TZ|TZDIR|LANG|LANGUAGE|LOCPATH|GCONV_PATH)$|^(LC|LD|MALLOC|GLIBC)_/;
 
-/** The input that turns a waiting interpreter into this run; undefined if the run needs other settings from the start. */
+/**
+ * The input that turns a waiting interpreter into this run; undefined if the run needs other settings from the start.
+ */
 export function firstWordsOf(
   { readsAtStart }: Prestart,
   { cwd = '.', argv = [], env = {} }: RunOptions,

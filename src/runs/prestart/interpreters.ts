@@ -5,7 +5,7 @@ import type { Prestart, Waiting } from '../languages/language.ts';
 export const nodePrestart: Prestart = {
   async start({ source }, { scratch }) {
     const gate = await gateIn(scratch, 'gate.cjs');
-    // Node looks for a package.json in its start folder and caches that there is none.
+    // Node looks for a package.json in its start folder once and caches a missing one.
     const cwd = posix.dirname(gate.path);
     return { argv: ['node', '--require', gate.path, source], env: { GEODE_GATE: '1' }, cwd, gate };
   },

@@ -36,7 +36,7 @@ const checks: Readonly<Record<string, Check>> = {
   git: checkClean,
 };
 
-/** Removing, locking or overwriting the root folder, a home folder or the system's own files. */
+/** Removing, locking or overwriting the root folder, a home folder or system files. */
 export const destroy: Rule = {
   name: 'destroy',
   check: (call) => (call.name === '' ? checkUnknownProgram(call) : checks[call.name]?.(call)),
@@ -63,7 +63,7 @@ function checkRemove({ name, args, frame }: Call): string | undefined {
   return firstVital(options.operands, frame, 'remove');
 }
 
-/** A program whose name is not spelled out may still have the arguments of `rm -r`. */
+/** A program whose name is not written out may still have the arguments of `rm -r`. */
 function checkUnknownProgram({ args, frame }: Call): string | undefined {
   const options = readOptions(args, {});
   return given(options, 'rR', 'recursive') ? firstVital(options.operands, frame, 'change all of') : undefined;
@@ -74,7 +74,7 @@ function checkFind({ args, frame }: Call): string | undefined {
   return search.deletes && !search.selective ? firstVital(search.starts, frame, 'remove') : undefined;
 }
 
-/** `chmod -R`, `chown -R`: the first operand is the mode or owner. Owning one's home folder again is fine. */
+/** `chmod -R`, `chown -R`: the first operand is the mode or owner. Taking ownership of one's home folder is allowed. */
 function checkAccess({ args, frame }: Call, homeCounts: boolean): string | undefined {
   const options = readOptions(
     args.filter((argument) => !/^-[rwxXst]+$/.test(argument.text)),

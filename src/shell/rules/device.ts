@@ -32,7 +32,7 @@ function targetsOf({ name, args }: Call): readonly Argument[] {
   return /^(?:cp|mv|install)$/.test(name) ? options.operands.slice(-1) : options.operands;
 }
 
-/** The values of `name=value` operands, as `dd` takes them. */
+/** The values of `name=value` operands, in the style of `dd`. */
 export function operandValues(args: readonly Argument[], name: string): Argument[] {
   return args
     .filter(({ text }) => text.startsWith(`${name}=`))

@@ -3,7 +3,7 @@ import { isWideGlob } from '../glob.ts';
 
 export interface FindSearch {
   readonly starts: readonly Argument[];
-  /** False when the search takes everything it meets, or everything of one type. */
+  /** False if the search matches everything, or everything of one type. */
   readonly selective: boolean;
   readonly deletes: boolean;
   readonly commands: readonly (readonly Argument[])[];
@@ -29,7 +29,7 @@ export function readFind(args: readonly Argument[]): FindSearch {
     } else if (text === '-delete') {
       deletes = true;
     } else if (selecting.test(text)) {
-      // A search for all but something takes nearly everything.
+      // A search for everything except something matches nearly everything.
       const negated = /^(?:!|-not)$/.test(args[at - 1]?.text ?? '');
       selective ||= !negated && !isWideGlob(args[at + 1]?.text ?? '');
     }

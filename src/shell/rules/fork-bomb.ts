@@ -52,7 +52,7 @@ function commandNames(root: SyntaxNode, frame: Frame): string[] {
   return names;
 }
 
-/** Visits a tree, and goes below a node while `look` returns true. */
+/** Visits a tree, and descends below a node while `look` returns true. */
 function visit(root: SyntaxNode, frame: Frame, look: (node: SyntaxNode) => boolean): void {
   const open: SyntaxNode[] = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {

@@ -5,7 +5,7 @@ import { holdsKeyFiles, keyFile } from '../places.ts';
 import { readFind } from './find.ts';
 import type { Call, Rule } from './rule.ts';
 
-/** Programs that take their arguments as plain text, or look at a file without opening it. */
+/** Programs that read their arguments as plain text, or check a file without opening it. */
 const readsNothing = new Set(
   (
     'echo printf : true false test [ logger notify-send wall say cowsay figlet expr type which whereis command man info whatis ' +
@@ -15,7 +15,7 @@ const readsNothing = new Set(
   ).split(' '),
 );
 
-/** Programs whose first operand is a pattern or a program, unless an option gives it. */
+/** Programs whose first operand is a pattern or a script, unless an option gives it. */
 const patternFirst: Readonly<Record<string, string>> = {
   grep: 'ef',
   egrep: 'ef',
@@ -36,7 +36,7 @@ const patternFirst: Readonly<Record<string, string>> = {
 const messageOptions =
   /^(?:-m|-am|--message|--title|--body|-S|-G|--grep|--subject|--description|--author|-t|-b)$/;
 
-/** Reading files that hold keys, by any program that takes a path. */
+/** Reading files that contain keys, with any program that takes a path. */
 export const keyFiles: Rule = {
   name: 'key-files',
   check: (call) => {
@@ -90,7 +90,7 @@ function pathArguments({ name, args }: Call): readonly Argument[] {
   return isScript ? [] : args;
 }
 
-/** The paths that an argument may hold: itself, and the text after `=`, `@`, `:`, `,` or an option's letter. */
+/** The paths that an argument may contain: itself, and the text after `=`, `@`, `:`, `,` or an option's letter. */
 function piecesOf({ pattern }: Argument): string[] {
   const inside = pattern.split(/[=@:,]/).filter((piece) => piece !== pattern && /^[/~.]/.test(piece));
   const attached = /^-[A-Za-z]([/~.].*)$/s.exec(pattern)?.[1];
@@ -99,7 +99,7 @@ function piecesOf({ pattern }: Argument): string[] {
   );
 }
 
-/** The folders that are archived or copied whole. */
+/** The folders that are archived or copied completely. */
 function copiedFolders({ name, args }: Call): readonly Argument[] {
   if (name === 'cp' || name === 'rsync' || name === 'scp') {
     const options = readOptions(args, { short: name === 'cp' ? 'tS' : 'efMTBiPloF' });

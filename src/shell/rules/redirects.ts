@@ -5,7 +5,7 @@ import { resolvePath } from '../paths.ts';
 import { accountFile, isDevice, keyFile } from '../places.ts';
 import { excerpt } from '../verdict.ts';
 
-/** Judges the target of `<`, `>` and their relatives. */
+/** Checks the target of `<`, `>` and similar. */
 export function checkRedirect(operator: RedirectOperator, target: Argument, frame: Frame): void {
   const path = resolvePath(target.pattern, frame);
   const [top = '', name = ''] = path.parts;

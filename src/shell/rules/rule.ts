@@ -10,6 +10,6 @@ export interface Call {
 
 export interface Rule {
   readonly name: RuleName;
-  /** The reason to refuse the call, or `undefined`. */
+  /** The reason to refuse the call; undefined if it is allowed. */
   check(call: Call): string | undefined;
 }

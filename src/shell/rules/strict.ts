@@ -2,7 +2,7 @@ import { type Argument, type Frame, refuse } from '../frame.ts';
 import { isGlob } from '../glob.ts';
 import { excerpt } from '../verdict.ts';
 
-/** Builtins of the shell that run nothing themselves, or whose commands are judged on their own. */
+/** Shell builtins that run nothing themselves, or whose commands are checked separately. */
 const builtins = new Set(
   (
     ': . source true false echo printf test [ cd pwd pushd popd dirs export unset set shift return exit break continue local declare ' +

@@ -4,13 +4,13 @@ import { runArgument } from '../walk.ts';
 import { readWord, runSubstitutions } from '../words.ts';
 import { keyFileIn } from './key-files.ts';
 
-/** A program runs the value of these as a command. */
+/** Variables whose value a program runs as a command. */
 const commandVariables =
   /^(?:PROMPT_COMMAND|GIT_SSH_COMMAND|GIT_EDITOR|GIT_SEQUENCE_EDITOR|GIT_PAGER|GIT_EXTERNAL_DIFF|GIT_ASKPASS|PAGER|MANPAGER|EDITOR|VISUAL|BROWSER|SUDO_ASKPASS|SSH_ASKPASS)$/;
-/** These decide which program a name stands for. */
+/** Variables that decide which program a name refers to. */
 const programVariables = /^(?:PATH|ENV|BASH_ENV|SHELL|LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT)$/;
 
-/** Judges `NAME=value`, before a command or as an argument of `export`. */
+/** Checks `NAME=value`, before a command or as an argument of `export`. */
 export function checkAssignment(node: Assignment, frame: Frame): void {
   if (node.index !== undefined) runSubstitutions(node.index, frame);
   const words = node.value.type === 'Word' ? [node.value] : node.value.elements;
@@ -19,7 +19,7 @@ export function checkAssignment(node: Assignment, frame: Frame): void {
   }
 }
 
-/** Judges the value of a variable that programs look at. */
+/** Checks the value of a variable that programs read. */
 export function checkVariable(
   name: string,
   value: { readonly text: string; readonly pattern: string; readonly dynamic: boolean },
