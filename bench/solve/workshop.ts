@@ -41,7 +41,7 @@ export async function openWorkshop(embedder: Embedder): Promise<Workshop> {
   let attempt = 0;
   const server = opened.use(
     await startModelServer(({ prompt }) => {
-      const reflects = prompt.includes('Say from the evidence');
+      const reflects = prompt.includes('Use the evidence');
       if (!reflects) attempt += 1;
       const { code = '', reflection = '' } = task?.answer(attempt, prompt) ?? {};
       const said = reflects

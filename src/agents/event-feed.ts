@@ -58,7 +58,7 @@ export class EventFeed {
     for (;;) {
       throwIfCancelled(signal, 'Reading the events');
       if (this.#ending.aborted)
-        throw new GeodeError('stopping', 'The host ends; the turn goes on with the next one.');
+        throw new GeodeError('stopping', 'The host is stopping; the next host continues the turn.');
       const page = this.#turns.events(conversation, seq, pageSize);
       for (const event of page) {
         seq = event.seq;

@@ -46,8 +46,8 @@ export function checkMessage(given: AgentMessage): CheckedMessage {
   if (text.length > longestText) {
     throw new GeodeError(
       'too_large',
-      `The message has ${text.length} characters; the most is ${longestText}.`,
-      { hint: 'Say it shorter, and give long material as attachments.' },
+      `The message has ${text.length} characters; the maximum is ${longestText}.`,
+      { hint: 'Shorten it, and send long material as attachments.' },
     );
   }
   refuseLargeAttachments(attachments);

@@ -233,9 +233,13 @@ class HostedAgents implements Agents {
     const { model, audience } = options;
     const { name, driver, sandbox, stop } = await this.#place(user, chat, known, options);
     if (known && (await driver.terminal?.find(this.#conversations.state(known.id), sandbox)))
-      throw new GeodeError('agent_busy', `The agent of the chat ${JSON.stringify(chat)} is at a terminal.`, {
-        hint: `\`geode claude --chat ${chat}\` comes back to it; /exit there ends it.`,
-      });
+      throw new GeodeError(
+        'agent_busy',
+        `The agent of the chat ${JSON.stringify(chat)} is in use at a terminal.`,
+        {
+          hint: `Return to it with \`geode claude --chat ${chat}\`; /exit there ends it.`,
+        },
+      );
     const paths = await writeAttachments(sandbox.files, attachments, stop);
     const snapshot = await this.#mark(sandbox);
     throwIfCancelled(stop, 'The message');
@@ -257,7 +261,10 @@ class HostedAgents implements Agents {
     const conversation = this.#conversations.get(user, chat);
     try {
       if (turn.starts >= mostStarts)
-        throw new GeodeError('agent_failed', `${turn.starts} hosts ended during this turn; it is given up.`);
+        throw new GeodeError(
+          'agent_failed',
+          `${turn.starts} hosts ended during this turn, so it is not tried again.`,
+        );
       const driver = this.#driver(conversation.driver);
       const { signal } = this.#ending;
       const sandbox = await driver.open(this.#options.sandboxes.of(user), chat, signal, conversation.model);
@@ -329,7 +336,7 @@ class HostedAgents implements Agents {
     const driver = this.#find(name);
     if (driver !== undefined) return driver;
     const known = this.#options.drivers.map((each) => each.name).join(', ');
-    throw new GeodeError('agent_unavailable', `This host has no driver ${name}; it has: ${known}.`);
+    throw new GeodeError('agent_unavailable', `This host has no driver ${name}. Available: ${known}.`);
   }
 }
 
@@ -340,7 +347,7 @@ interface Begun {
 }
 
 function busy(chat: string): GeodeError {
-  return new GeodeError('agent_busy', `A turn of the chat ${JSON.stringify(chat)} is running.`);
+  return new GeodeError('agent_busy', `A turn of the chat ${JSON.stringify(chat)} is still running.`);
 }
 
 function refuseMismatch(
@@ -351,11 +358,11 @@ function refuseMismatch(
   if (known === undefined) return;
   const chat = JSON.stringify(known.chat);
   if (driver !== undefined && driver !== known.driver)
-    throw new GeodeError('agent_mismatch', `The chat ${chat} is held by ${known.driver}, not by ${driver}.`);
+    throw new GeodeError('agent_mismatch', `The chat ${chat} uses ${known.driver}, not ${driver}.`);
   if (model !== undefined && model !== known.model)
     throw new GeodeError(
       'agent_mismatch',
-      `The chat ${chat} has the model ${known.model ?? 'of the config'}.`,
+      `The chat ${chat} uses the model ${known.model ?? 'of the config'}.`,
     );
 }
 

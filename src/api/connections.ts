@@ -76,9 +76,9 @@ export class Connections {
       if (idle === undefined)
         throw new GeodeError(
           'rate_limited',
-          `This key has ${own.length} requests under way, more than it may`,
+          `This key has ${own.length} requests in progress, the maximum for one key`,
           {
-            hint: 'End streams and sockets that are not needed, or follow `/api/v1/events` with one of them.',
+            hint: 'Close streams and sockets that are not needed, or use one stream of `/api/v1/events`.',
             details: { retry_after_s: 1 },
           },
         );

@@ -116,7 +116,7 @@ export class Conversation {
 
 export function parseMessage<T>(schema: ZodType<T>, message: Message): T {
   if (message.type === 'bytes')
-    throw new GeodeError('invalid_input', 'A binary message came where JSON was due');
+    throw new GeodeError('invalid_input', 'Received a binary message instead of JSON');
   const { data, error } = schema.safeParse(parsedJson(message.text));
   if (error === undefined) return data;
   const [issue] = error.issues;

@@ -11,7 +11,7 @@ const longestMs = 5_000;
  * written so far is recorded, but not for a guest that does not answer.
  */
 export async function drainOutput(sandboxes: UserSandboxes, chat: string, { signal }: Cancel): Promise<void> {
-  const deadline = { ms: longestMs, what: 'Hearing what the sandbox has to say', signal };
+  const deadline = { ms: longestMs, what: 'Waiting for the output of the sandbox', signal };
   try {
     await within(deadline, async (stop) => {
       const sandbox = await sandboxes.start(chat, { signal: stop });

@@ -25,7 +25,7 @@ export function newEgress(
   host: EgressHost | undefined,
   asked: AskedEgress,
 ): EgressSpec {
-  if (host === undefined) throw new GeodeError('cannot_enforce', 'This server has no way out of a sandbox.');
+  if (host === undefined) throw new GeodeError('cannot_enforce', 'This server has no network policies.');
   const { policy, bindings } = egressOf(asked);
   const spec = { policy: alsoDenying(policy, host.denied), bindings };
   checkEgressReach(call, spec, undefined);

@@ -6,7 +6,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
     type: 'http',
     scheme: 'bearer',
-    description: 'A key that `geode keys create` made.',
+    description: 'A key made by `geode keys create`.',
   });
   const document = app.getOpenAPI31Document({
     openapi: '3.1.0',
@@ -14,14 +14,14 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
       title: 'Geode',
       version,
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
-      description: 'Sandboxes for agents, code that runs in them, and a memory of what they learned.',
+      description: 'Sandboxes for agents, code that runs in them, and a memory for what agents learn.',
     },
     // Relative, so that the document is correct under any name of the server.
     servers: [{ url: '/' }],
     tags: [
       {
         name: 'sandboxes',
-        description: 'Sandboxes that stay: one for each chat of the user whose key asks.',
+        description: "Persistent sandboxes: one for each chat of the key's user.",
       },
       { name: 'processes', description: 'Commands in a sandbox, their input and output.' },
       { name: 'files', description: 'Files of a sandbox.' },

@@ -53,10 +53,10 @@ function wholeProblem(error: GeodeError): Problem {
 const publicMessages: Partial<Record<ErrorCode, string>> = {
   memory_down: 'Memory does not answer',
   embedder_failed: 'The embedding provider failed',
-  model_unavailable: 'The embedding model is not there yet',
+  model_unavailable: 'The embedding model is not available yet',
   disk_full: 'The disk is full',
   stopping: 'The server is stopping',
-  timed_out: 'This took too long',
+  timed_out: 'The request timed out',
 };
 
 /** Throws the catalogue's error for the first field that the schema refused. */

@@ -52,8 +52,8 @@ function bodyOf({ body, form, takes }: Operation) {
 function answersOf({ answer, text, done, stream, gives, socket }: Operation): RouteConfig['responses'] {
   return {
     ...(socket && {
-      101: { description: 'The conversation begins.' },
-      ...(stream === undefined && { 426: json('This path is a WebSocket.', problemSchema) }),
+      101: { description: 'Opens the conversation.' },
+      ...(stream === undefined && { 426: json('This path needs a WebSocket.', problemSchema) }),
     }),
     ...((answer ?? stream) && {
       [answer?.status ?? 200]: {
@@ -72,7 +72,7 @@ function answersOf({ answer, text, done, stream, gives, socket }: Operation): Ro
     ...(gives && { 200: binary(gives.description, gives.type) }),
     ...(gives?.ranges && {
       206: binary('The range.'),
-      416: json('The range is behind the end.', problemSchema),
+      416: json('The range is beyond the end.', problemSchema),
     }),
   };
 }
@@ -104,11 +104,11 @@ function binary(description: string, type: string = anyBytes) {
 }
 
 const sandboxRefusals = {
-  404: 'There is nothing of the caller with a name or an id that the request gives.',
+  404: 'The caller has no object with this name or id.',
   408: 'The caller left.',
-  409: 'It is not in a state for this: stopped, paused, there already, busy.',
+  409: "The object's state does not allow this: stopped, paused, already existing or busy.",
   410: 'The sandbox has ended.',
-  413: 'More than can be taken or given at once.',
+  413: 'Too many or too large.',
   422: 'The runtime cannot do this, or the program cannot be started.',
   502: 'The engine, the registry or the guest failed.',
   504: 'The sandbox did not answer in time.',
@@ -117,6 +117,6 @@ const sandboxRefusals = {
 
 const bodyRefusals = {
   413: 'The body or a field in it is too large.',
-  415: 'The Content-Type is not one that this path takes.',
+  415: 'The path does not accept this Content-Type.',
   507: 'The disk is full.',
 };

@@ -43,9 +43,9 @@ export function checkReach(
   if (isSealed || caller.scopes.includes('admin')) return;
   throw new GeodeError(
     'forbidden',
-    'Mounts, a network, root access and the native runtime need the scope admin',
+    'Mounts, networks, root access and the native runtime need the scope admin',
     {
-      hint: 'Leave them out, allow hosts with a policy instead, or use a key with the scope admin.',
+      hint: 'Leave them out, allow hosts with a network policy, or use a key with the scope admin.',
     },
   );
 }

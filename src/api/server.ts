@@ -51,7 +51,7 @@ export function createApiServer(parts: ApiParts, overrides: Partial<ApiOptions> 
 export async function startApi(parts: ApiParts, overrides: Partial<ApiOptions> = {}): Promise<ApiServer> {
   const options = { ...defaultApiOptions, ...overrides };
   if (parts.keys === 'off' && !isLoopback(options.host)) {
-    throw new GeodeError('invalid_config', `Without auth the server does not listen on ${options.host}`, {
+    throw new GeodeError('invalid_config', `Without auth the server refuses to listen on ${options.host}`, {
       hint: 'Turn `gateway.auth` on, or listen on 127.0.0.1.',
     });
   }
@@ -87,7 +87,7 @@ async function listen(server: Server, { host, port }: ApiOptions): Promise<void>
       'invalid_config',
       `The server cannot listen on ${host}:${port}: ${reasonOf(thrown)}`,
       {
-        hint: 'Stop the program that holds the port, or set another `gateway.port`.',
+        hint: 'Stop the program that uses the port, or set another `gateway.port`.',
         cause: thrown,
       },
     );

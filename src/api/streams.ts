@@ -80,5 +80,5 @@ export function lastEventId(context: Context<ApiEnv>): number | undefined {
   const id = context.req.header('last-event-id');
   if (id === undefined || id === '') return undefined;
   if (/^\d{1,15}$/.test(id)) return Number(id);
-  throw new GeodeError('invalid_input', 'Last-Event-ID is not one that this server gave');
+  throw new GeodeError('invalid_input', 'Last-Event-ID was not sent by this server');
 }

@@ -105,7 +105,7 @@ export function converse(
   const { upgrade } = context.env;
   if (upgrade === undefined) {
     context.header('Upgrade', 'websocket');
-    throw new GeodeError('upgrade_required', 'This path is a WebSocket');
+    throw new GeodeError('upgrade_required', 'This path needs a WebSocket');
   }
   // The conversation outlives the request and keeps the caller's rights.
   const asCaller = AsyncLocalStorage.snapshot();

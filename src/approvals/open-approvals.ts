@@ -129,7 +129,7 @@ export function openApprovals({ ledger, events, log = noLog }: ApprovalsOptions)
       if (!choices.includes(answer.decision)) {
         throw new GeodeError(
           'invalid_input',
-          `${answer.decision} is not a choice here: say ${choices.join(', ')}.`,
+          `${answer.decision} is not a possible decision here: use ${choices.join(', ')}.`,
         );
       }
       return finish(id, 'decided', answer) ?? refuseSecond(table.get(user, id) ?? missing(id));
@@ -159,15 +159,15 @@ function checked(request: ApprovalRequest): NewApproval {
   const given = request.choices ?? approvalDecisions;
   const choices = approvalDecisions.filter((each) => each === 'deny' || given.includes(each));
   if (title.trim() === '' || title.length > mostTitle)
-    throw new GeodeError('invalid_input', `The title of an approval has 1 to ${mostTitle} characters.`);
+    throw new GeodeError('invalid_input', `The title of an approval must have 1 to ${mostTitle} characters.`);
   if (
     detail.length > mostDetail ||
     answers.length > mostAnswers ||
     answers.some((each) => each.length > mostTitle)
   )
-    throw new GeodeError('too_large', 'The detail of an approval is longer than a person would read.');
+    throw new GeodeError('too_large', 'The detail of an approval is too long for a person to read.');
   if (!Number.isFinite(waitMs) || waitMs <= 0)
-    throw new GeodeError('invalid_input', 'An approval needs a time in which it can be decided.');
+    throw new GeodeError('invalid_input', 'An approval needs a time limit for the decision.');
   return { ...request, detail, choices, answers, waitMs: Math.ceil(waitMs) };
 }
 
@@ -178,17 +178,20 @@ function missing(id: string): never {
 function refuseSecond({ id, state, decision, decidedBy }: Approval): never {
   const how =
     state === 'expired'
-      ? 'its time was up'
+      ? 'its time ran out'
       : state === 'withdrawn'
-        ? 'nobody waits for it any more'
-        : `${decidedBy ?? 'somebody'} said ${decision ?? 'deny'}`;
-  throw new GeodeError('approval_decided', `The approval ${id} is decided already: ${how}.`);
+        ? 'the request was withdrawn'
+        : `${decidedBy ?? 'somebody'} chose ${decision ?? 'deny'}`;
+  throw new GeodeError('approval_decided', `The approval ${id} is already decided: ${how}.`);
 }
 
 function tooMany(): GeodeError {
-  return new GeodeError('too_many_approvals', `This sandbox has ${mostOpen} open approvals already.`);
+  return new GeodeError('too_many_approvals', `This sandbox already has ${mostOpen} open approvals.`);
 }
 
 function stopping(): GeodeError {
-  return new GeodeError('stopping', 'The host ends while it waits for an approval; it stays open.');
+  return new GeodeError(
+    'stopping',
+    'The host stopped while waiting for an approval; the approval stays open.',
+  );
 }

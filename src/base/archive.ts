@@ -151,7 +151,7 @@ export async function unpackFolder(
   try {
     const entries = await unpackInto(tar, staging, new DiskBudget(maxBytes));
     await rename(staging, place).catch((cause: NodeJS.ErrnoException) => {
-      throw new GeodeError('file_exists', `${folder} exists already and is not an empty folder.`, { cause });
+      throw new GeodeError('file_exists', `${folder} already exists and is not an empty folder.`, { cause });
     });
     return entries;
   } catch (error) {
@@ -214,9 +214,9 @@ async function placed(name: string, work: Promise<unknown>): Promise<void> {
     await work;
   } catch (error) {
     if (isErrno(error, 'EEXIST', 'ENOTDIR', 'EISDIR'))
-      throw refuse(name, 'another entry is in its way or below it');
+      throw refuse(name, 'another entry has the same path or lies below it');
     if (isErrno(error, 'ENAMETOOLONG'))
-      throw refuse(name, 'its path is too long for this machine', 'Copy a folder that is further down.');
+      throw refuse(name, 'its path is too long for this machine', 'Copy a folder at a lower level.');
     if (isErrno(error, 'ENOSPC', 'EDQUOT', 'EFBIG')) throw noRoom(error);
     throw error;
   }
@@ -240,9 +240,9 @@ function linkTarget(root: string, path: string, header: Header): string {
   const leaves = (why: string) => refuse(header.name, `it links to ${JSON.stringify(target)}, ${why}`);
   if (target === '' || target.includes('\0')) throw leaves('which is no path');
   if (parts.some((part, index) => part === '..' && index > 0 && parts[index - 1] !== '..'))
-    throw leaves('which goes up behind a name');
+    throw leaves('which goes up after a name');
   if (target.startsWith('/') || (highest !== root && !highest.startsWith(root + sep)))
-    throw leaves('outside of the folder');
+    throw leaves('outside the folder');
   return target;
 }
 
@@ -251,14 +251,10 @@ function isErrno(error: unknown, ...codes: readonly string[]): error is NodeJS.E
 }
 
 function noRoom(cause: Error): GeodeError {
-  return new GeodeError(
-    'disk_full',
-    'The disk of this machine has no room for the copy. Nothing is left of it.',
-    {
-      hint: 'Make room on the disk that you copy to, or copy to another one.',
-      cause,
-    },
-  );
+  return new GeodeError('disk_full', "This machine's disk has no space for the copy. Nothing was kept.", {
+    hint: 'Free space on the target disk, or copy to another one.',
+    cause,
+  });
 }
 
 const longestShown = 200;

@@ -134,9 +134,9 @@ export const errorCatalogue = {
   file_refused: { status: 403, hint: 'The sandbox user has no permission for this file.' },
   not_a_file: {
     status: 409,
-    hint: 'The path is a folder, link or device; use a path of the kind that the call needs.',
+    hint: 'The path is a folder, link or device. Use a path of the type that the call needs.',
   },
-  invalid_range: { status: 416, hint: 'Ask for a range within the file; its size is in the message.' },
+  invalid_range: { status: 416, hint: 'Request a range within the file; its size is in the message.' },
   disk_full: { status: 507, hint: 'Remove files in the sandbox, or raise its disk limit.' },
   archive_refused: {
     status: 400,
@@ -282,7 +282,7 @@ export const errorCatalogue = {
   },
   channel_failed: { status: 502, hint: 'Run `geode status` to see the state of each channel.' },
   // waiting
-  timed_out: { status: 504, hint: 'Set a longer timeout, or find out what it is waiting for.' },
+  timed_out: { status: 504, hint: 'Set a longer timeout, or find out why it is slow.' },
   cancelled: { status: 499, hint: 'The caller cancelled the request; nothing is left behind.' },
   internal: { status: 500, hint: 'This is a defect in Geode. Please report it with the message.' },
 } as const satisfies Record<string, { status: number; hint: string }>;

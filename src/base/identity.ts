@@ -26,6 +26,6 @@ export function checkUser(name: string): User {
   if (typeof name === 'string' && userPattern.test(name)) return name;
   throw new GeodeError(
     'invalid_input',
-    `The user name ${JSON.stringify(String(name).slice(0, 200))} is not valid: use 1 to 128 lower-case letters, digits, ".", "_", "@", ":", "+" and "-", and begin with a letter or a digit.`,
+    `The user name ${JSON.stringify(String(name).slice(0, 200))} is not valid: use 1 to 128 lower-case letters, digits, ".", "_", "@", ":", "+" and "-", starting with a letter or a digit.`,
   );
 }

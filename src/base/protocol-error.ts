@@ -1,5 +1,5 @@
 import { GeodeError } from './errors.ts';
 
 export function protocolError(what: string): GeodeError {
-  return new GeodeError('guest_protocol', `The guest broke the protocol: ${what}.`);
+  return new GeodeError('guest_protocol', `The guest violated the protocol: ${what}.`);
 }

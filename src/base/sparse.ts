@@ -20,7 +20,7 @@ export class DiskBudget {
     this.#left -= bytes;
     if (this.#left >= 0) return;
     throw new GeodeError('too_large', `The copy takes more than ${this.#most} bytes. Nothing was written.`, {
-      hint: 'geode sandbox cp --max SIZE allows more; in a program, maxBytes.',
+      hint: 'Allow more with geode sandbox cp --max SIZE; in a program, with maxBytes.',
       details: { maxBytes: this.#most },
     });
   }
@@ -77,7 +77,7 @@ async function writeSparse(
     budget.take(rest.length);
     while (rest.length > 0) {
       const extent = map.extents[index];
-      if (extent === undefined) throw protocolError('sent more of a file than its map names');
+      if (extent === undefined) throw protocolError('sent more of a file than its map lists');
       const part = rest.subarray(0, extent.length - done);
       await writeAt(handle, part, extent.offset + done);
       rest = rest.subarray(part.length);
@@ -88,7 +88,7 @@ async function writeSparse(
     }
   }
   if (map === undefined || index < map.extents.length)
-    throw protocolError('sent less of a file than its map names');
+    throw protocolError('sent less of a file than its map lists');
   await handle.truncate(map.size);
 }
 
@@ -106,7 +106,7 @@ function mapIn(
     if (end < 0) break;
     const [offset = -1, length = -1] = numbersIn(head.subarray(at, end));
     if (offset < before || length <= 0 || offset + length > size)
-      throw protocolError('sent a map of a file that makes no sense');
+      throw protocolError('sent an invalid map of a file');
     extents.push({ offset, length });
     before = offset + length;
     at = end + 1;
@@ -120,7 +120,7 @@ function numbersIn(line: Uint8Array): readonly number[] {
   const text = Buffer.from(line).toString('latin1');
   if (!/^\d{1,16} \d{1,16}$/.test(text)) throw protocolError('sent an invalid map of a file');
   const numbers = text.split(' ').map(Number);
-  if (!numbers.every(Number.isSafeInteger)) throw protocolError('sent a map of a file that makes no sense');
+  if (!numbers.every(Number.isSafeInteger)) throw protocolError('sent an invalid map of a file');
   return numbers;
 }
 

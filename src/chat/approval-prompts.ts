@@ -34,7 +34,7 @@ const labels: Readonly<Record<ApprovalDecision, string>> = {
 const labelsAfter: Readonly<Record<ApprovalDecision, string>> = {
   'allow-once': 'Allowed once',
   'allow-session': 'Allowed for this session',
-  'allow-always': 'Allowed from now on',
+  'allow-always': 'Allowed permanently',
   deny: 'Denied',
 };
 
@@ -64,13 +64,13 @@ export class ApprovalPrompts implements AsyncDisposable {
     const [given = '', how] = words.split(/\s+/);
     const code = given.toUpperCase();
     const id = this.#approvalOf(chat.lane, code);
-    if (id === undefined) return { text: `Nothing waits for an answer under the code ${code || '?'}.` };
+    if (id === undefined) return { text: `No open question has the code ${code || '?'}.` };
     const decision = usual === 'deny' ? 'deny' : (decisions[how ?? ''] ?? usual);
     try {
       this.#parts.approvals.decide(chat.user, id, { decision, by });
     } catch (error) {
       if (isGeodeError(error, 'approval_decided') || isGeodeError(error, 'approval_not_found'))
-        return { text: `${code}: it was answered already, or its time was up.` };
+        return { text: `${code}: already answered or expired.` };
       throw error;
     }
     return { text: decision === 'deny' ? `${code}: denied.` : `${code}: allowed.` };
@@ -88,7 +88,7 @@ export class ApprovalPrompts implements AsyncDisposable {
         if (event.type === 'approval-decided') await this.#close(event);
       }
     } catch (err) {
-      if (!signal.aborted) log.error({ err }, `Approvals are not asked in chats any more: ${reasonOf(err)}`);
+      if (!signal.aborted) log.error({ err }, `Approvals are no longer asked in chats: ${reasonOf(err)}`);
     }
   }
 

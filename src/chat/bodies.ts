@@ -47,7 +47,7 @@ export function replyBody({ body }: Pick<BusReply, 'body'>): ReplyBody {
 
 /** The text for the agent: names the sender in a group, and marks forwarded and quoted text. */
 export function textFor({ text, sender, isGroup, isForwarded, quoted }: MessageBody): string {
-  const quote = quoted === null ? '' : `In answer to ${quoted.by}:\n${quotedLines(quoted.text)}\n\n`;
+  const quote = quoted === null ? '' : `Reply to ${quoted.by}:\n${quotedLines(quoted.text)}\n\n`;
   const own = `${isForwarded ? 'Forwarded:\n' : ''}${text}`;
   return `${isGroup ? `[${sender.name}] ` : ''}${quote}${own}`;
 }

@@ -53,7 +53,7 @@ export class ChatTable {
           is_group = max(is_group, excluded.is_group)`,
     );
     const chat = this.at(lane);
-    if (chat === undefined) throw new Error(`The chat ${lane} was not kept`);
+    if (chat === undefined) throw new Error(`The chat ${lane} was not stored`);
     return chat;
   }
 

@@ -17,7 +17,7 @@ export async function status({ chat, agents, bus, sandboxes, spending, during, s
       ? 'Session: new'
       : `Session: ${conversation.turns} turns since ${timeText(conversation.createdAt)}, $${conversation.cost.toFixed(2)}`,
     `Messages during a run: ${(chat.during ?? during) === 'steer' ? 'added to it (/steer off)' : 'wait (/steer on)'}`,
-    `Model: ${chat.model ?? conversation?.model ?? 'the usual one'}`,
+    `Model: ${chat.model ?? conversation?.model ?? 'default'}`,
     `Sandbox: ${sandbox === undefined ? 'none yet' : `${sandbox.state}, isolation ${sandbox.grade ?? 'not known'}`}`,
     `All chats: ${running} running, ${waiting} waiting`,
     spending,
@@ -31,13 +31,15 @@ export async function stop({ chat, agents, bus, words, signal }: CommandScene) {
     if (isGeodeError(error, 'agent_not_found')) return false;
     throw error;
   });
-  const forgotten = dropped === 0 ? '' : ` ${dropped} waiting messages are forgotten.`;
+  const forgotten = dropped === 0 ? '' : `${dropped} waiting messages were dropped.`;
   return { text: `${stopped ? 'Stopped.' : 'Nothing was running.'}${forgotten}` };
 }
 
 export async function newConversation({ chat, agents, signal }: CommandScene) {
   await agents.stop(chat.name, { signal });
-  return { text: 'A new conversation begins. The files are as they were; the old one stays on record.' };
+  return {
+    text: 'A new conversation starts. The files are unchanged; the old conversation stays on record.',
+  };
 }
 
 export async function steer({ chat, chats, words, during }: CommandScene) {
@@ -47,20 +49,22 @@ export async function steer({ chat, chats, words, during }: CommandScene) {
   const now = word === 'on' ? 'steer' : word === 'off' ? 'follow' : (chat.during ?? during);
   return {
     text:
-      now === 'steer' ? 'Messages during a run are added to it.' : 'Messages during a run wait for its end.',
+      now === 'steer'
+        ? 'Messages during a run will be added to it.'
+        : 'Messages during a run wait for its end.',
   };
 }
 
 /** Only the owner may use this command. */
 export async function share({ chat, chats, words }: CommandScene) {
   const word = words.toLowerCase();
-  if (!chat.isGroup) return { text: 'This is for groups: here nobody else reads along.' };
+  if (!chat.isGroup) return { text: 'This command is for groups: nobody else reads this chat.' };
   if (word !== '' && word !== 'on' && word !== 'off') return { text: 'Say `/share on` or `/share off`.' };
   if (word !== '') chats.setShared(chat.lane, word === 'on');
   const isShared = word === '' ? chat.isShared : word === 'on';
   return {
     text: isShared
-      ? 'Everybody whom this gateway knows may speak to the agent here. It works in your sandbox and on your budget; only you decide what it may do, and stop it.'
+      ? 'Everybody paired with this gateway may now speak to the agent here. It works in your sandbox and on your budget. Only you can approve its requests and stop it.'
       : 'Only you may speak to the agent here.',
   };
 }
@@ -68,12 +72,12 @@ export async function share({ chat, chats, words }: CommandScene) {
 export async function undo({ chat, sandboxes, signal }: CommandScene) {
   try {
     const { snapshots } = await sandboxes.start(chat.name, { signal });
-    if (snapshots === undefined) return { text: 'Files cannot be taken back where they are kept.' };
+    if (snapshots === undefined) return { text: 'The files are not stored where changes can be undone.' };
     await snapshots.undo({ signal });
-    return { text: 'The last change of the files is taken back.' };
+    return { text: 'Undid the last change of the files.' };
   } catch (error) {
     if (isGeodeError(error, 'sandbox_not_found') || isGeodeError(error, 'snapshot_not_found'))
-      return { text: 'There is nothing to take back.' };
+      return { text: 'There is nothing to undo.' };
     throw error;
   }
 }
@@ -83,11 +87,10 @@ export async function model({ chat, chats, agents, words, refusedModel, signal }
   if (!/^[\w.:@-]+(\/[\w.:@/-]+)?$/.test(words))
     return { text: 'That is not a model name. Use SERVICE/MODEL.' };
   const refusal = words === 'default' ? undefined : refusedModel(words);
-  if (refusal !== undefined)
-    return { text: `${refusal} The conversation goes on with the model that it has.` };
+  if (refusal !== undefined) return { text: `${refusal} The conversation continues with its current model.` };
   await agents.stop(chat.name, { signal });
   chats.setModel(chat.lane, words === 'default' ? null : words);
-  return { text: `From now on: ${words}. A new conversation begins.` };
+  return { text: `Now using ${words}. A new conversation starts.` };
 }
 
 export async function file({ words }: CommandScene) {
@@ -99,7 +102,7 @@ export async function schedule({ chat, words, schedules, by }: CommandScene) {
   if (words === '') return { text: listText(schedules.list(chat)) };
   const [, when, text] = /^([\s\S]+?):\s([\s\S]+)$/.exec(words) ?? [];
   if (when === undefined || text === undefined || commandIn(text) !== undefined)
-    return { text: 'Say when and what: `/schedule 0 9 * * 1-5: sum up the news`.' };
+    return { text: 'Give the time and the text: `/schedule 0 9 * * 1-5: sum up the news`.' };
   const made = schedules.add(chat, { when: when.trim(), text: text.trim() }, by);
   return { text: `Schedule \`${made.id}\`: next on ${timeText(made.next)}.` };
 }
@@ -109,9 +112,7 @@ export async function unschedule({ chat, words, schedules, by }: CommandScene) {
   const isOwn = schedules.list(chat).some((each) => each.id === id);
   return {
     text:
-      isOwn && schedules.remove(chat.user, id, by)
-        ? `Schedule ${id} is ended.`
-        : 'There is no such schedule.',
+      isOwn && schedules.remove(chat.user, id, by) ? `Removed schedule ${id}.` : 'There is no such schedule.',
   };
 }
 

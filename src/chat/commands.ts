@@ -73,19 +73,19 @@ const commands: Readonly<Record<string, Command>> = {
   },
   stop: {
     usage: '/stop [all]',
-    help: 'stop the run; all: forget the messages that wait, too',
+    help: 'stop the run; all: drop the waiting messages too',
     lane: 'control',
     run: stop,
   },
   approve: {
     usage: '/approve CODE [session|always]',
-    help: 'let the agent do what it asked for: once, in this session, or from now on',
+    help: "allow the agent's request: once, for this session, or always",
     lane: 'control',
     run: (scene) => scene.approvalPrompts.answer(scene, 'allow-once'),
   },
   deny: {
     usage: '/deny CODE',
-    help: 'keep the agent from it',
+    help: "deny the agent's request",
     lane: 'control',
     run: (scene) => scene.approvalPrompts.answer(scene, 'deny'),
   },
@@ -97,7 +97,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   share: {
     usage: '/share [on|off]',
-    help: 'in a group, on: everybody whom the gateway knows may speak to the agent of this chat; off: you alone',
+    help: 'in a group, on: everybody paired with this gateway may speak to the agent of this chat; off: only you',
     lane: 'control',
     run: share,
   },
@@ -109,31 +109,31 @@ const commands: Readonly<Record<string, Command>> = {
   },
   again: {
     usage: '/again [ID]',
-    help: 'send an answer again that may not have arrived',
+    help: 'send an answer again that may be missing',
     lane: 'control',
     run: sendAgain,
   },
   new: {
     usage: '/new',
-    help: 'begin a new conversation; the files stay',
+    help: 'start a new conversation; the files stay',
     lane: 'chat',
     run: newConversation,
   },
-  undo: { usage: '/undo', help: 'take back the last change of the files', lane: 'chat', run: undo },
+  undo: { usage: '/undo', help: 'undo the last change of the files', lane: 'chat', run: undo },
   model: {
     usage: '/model [SERVICE/MODEL]',
-    help: 'show or change the model; a change begins a new conversation',
+    help: 'show or change the model; a change starts a new conversation',
     lane: 'chat',
     run: model,
   },
   schedule: {
     usage: '/schedule WHEN: TEXT',
-    help: 'say TEXT at set times: `tomorrow 9am`, `every monday at 9`, `every 2h`, `in 20m`, `0 9 * * 1-5`; alone: show them',
+    help: 'send TEXT at set times: `tomorrow 9am`, `every monday at 9`, `every 2h`, `in 20m`, `0 9 * * 1-5`; without arguments: list the schedules',
     lane: 'chat',
     run: schedule,
   },
   unschedule: { usage: '/unschedule ID', help: 'remove a schedule', lane: 'chat', run: unschedule },
-  file: { usage: '/file PATH', help: 'send a file of the workspace', lane: 'chat', run: file },
+  file: { usage: '/file PATH', help: 'send a file from the workspace', lane: 'chat', run: file },
 };
 
 export interface GivenCommand {
@@ -191,5 +191,5 @@ function helpText(): string {
   const lines = Object.values(commands)
     .filter(({ usage }) => usage !== '')
     .map(({ usage, help }) => `\`${usage}\` ${help}`);
-  return `Write what you want done; the agent of this chat works in its own sandbox.\n\n${lines.join('\n')}`;
+  return `Write your task; the agent of this chat works in its own sandbox.\n\n${lines.join('\n')}`;
 }

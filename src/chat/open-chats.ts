@@ -215,7 +215,7 @@ const sharedLeases = { leaseMs: 20_000 };
 function checkMessage(text: string): void {
   if (text.trim() === '') throw new GeodeError('invalid_input', 'The message has no text.');
   if (text.length > longestMessage)
-    throw new GeodeError('too_large', `A message has at most ${longestMessage} characters.`);
+    throw new GeodeError('too_large', `A message may have at most ${longestMessage} characters.`);
 }
 
 /** The same total as the user's spending on models. */
@@ -228,7 +228,8 @@ function budgetOf(ledger: Ledger, budget: DailyBudget): Pick<ChatParts, 'checkBu
   return {
     checkBudget(user) {
       const refusal = budgetRefusal(spent(user), budget);
-      if (refusal !== undefined) throw new GeodeError('budget_spent', `No model is asked: ${refusal}.`);
+      if (refusal !== undefined)
+        throw new GeodeError('budget_spent', `The model was not called: ${refusal}.`);
     },
     spending(user) {
       const { usd, tokens } = spent(user);
@@ -242,7 +243,7 @@ function workspaceFile(sandboxes: Sandboxes, mostBytes: number) {
     const { files } = await sandboxes.of(user).start(chat);
     const { size } = await files.stat(path);
     if (size > mostBytes)
-      throw new GeodeError('too_large', `${path} has ${size} bytes; at most ${mostBytes} are sent.`);
+      throw new GeodeError('too_large', `${path} has ${size} bytes; the maximum is ${mostBytes}.`);
     return files.read(path);
   };
 }

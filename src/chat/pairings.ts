@@ -41,7 +41,7 @@ export class Pairings {
     const { channel } = paired;
     const lane = laneOf(channel, address);
     const { sender } = paired;
-    const text = 'You are let in. What you wrote before is answered now; /help says what else there is.';
+    const text = 'You are paired. Your earlier messages are answered now; /help lists the commands.';
     await bus.storeReply(newReply({ channel, address, lane }, `paired:${lane}:${paired.pairedAt}`, { text }));
     await answerKept({ bus }, lane, { sender, user, since: paired.pairedAt - keptMs });
     events.emit(user, { type: 'sender-paired', channel, sender: paired.sender });
@@ -53,7 +53,7 @@ export class Pairings {
     const { senders, chats, bus } = this.#parts;
     if (senders.pairings().length > mostAnnounced) return;
     const { code } = pairing;
-    const text = `${personOf(pairing)} asks to be let in, with the code \`${code}\`. \`/pair ${code} USER\` lets them in as another user.`;
+    const text = `${personOf(pairing)} asks for access, with the code \`${code}\`. To pair them as another user: \`/pair ${code} USER\`.`;
     const buttons = [{ label: 'Let in', value: `/pair ${code}` }];
     for (const chat of chats.ofUser(localUser))
       if (!chat.isGroup && chat.channel !== webChannel)
@@ -68,21 +68,22 @@ export class Pairings {
     if (code === '')
       return {
         text:
-          open.map((each) => `\`${each.code}\` ${personOf(each)}`).join('\n') || 'Nobody waits to be let in.',
+          open.map((each) => `\`${each.code}\` ${personOf(each)}`).join('\n') ||
+          'Nobody is waiting to be paired.',
       };
     const asked = open.find((each) => each.code === code.toUpperCase());
     const user = given ?? (asked && `${asked.channel}:${asked.sender}`.toLowerCase());
     if (asked === undefined || user === undefined)
-      return { text: `Nobody waits with the code ${code.slice(0, 20)}.` };
+      return { text: `Nobody is waiting with the code ${code.slice(0, 20)}.` };
     if (!userPattern.test(user))
-      return { text: `Say as whom: \`/pair ${asked.code} USER\`, in lower-case letters and digits.` };
+      return { text: `Name the user: \`/pair ${asked.code} USER\`, in lower-case letters and digits.` };
     try {
       await this.letIn(asked.code, { user, by });
     } catch (error) {
       if (!isGeodeError(error, 'pairing_not_found')) throw error;
-      return { text: `${asked.code}: somebody answered it already, or its time was up.` };
+      return { text: `${asked.code}: already answered or expired.` };
     }
-    return { text: `${personOf(asked)} speaks as \`${user}\` from now on.` };
+    return { text: `${personOf(asked)} now speaks as \`${user}\`.` };
   }
 }
 

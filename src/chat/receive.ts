@@ -42,18 +42,18 @@ export async function receive(reception: Reception, incoming: Incoming): Promise
   const waitMs = rate.take(`${channel}:${sender.id}`);
   if (waitMs > 0) {
     const seconds = Math.ceil(waitMs / 1000);
-    const text = `You write faster than I may read: this message was not taken, and others may follow it. Send them again in ${seconds} s.`;
+    const text = `You are writing too fast: this message was not accepted. Send it again in ${seconds} s.`;
     await once('slow', refusalMs, text);
     return;
   }
   if (incoming.text.length > longestMessage) {
-    const text = `That message is longer than ${longestMessage} characters and was not taken. Send it as a file.`;
+    const text = `Messages may have at most ${longestMessage} characters; this one was not accepted. Send it as a file.`;
     await bus.storeReply(newReply(target, `long:${lane}:${incoming.id}`, { text }));
     return;
   }
   const user = senders.userOf(channel, sender.id);
   if (incoming.unreadable !== undefined) {
-    const text = `A ${incoming.unreadable} says nothing to me. Write what you want done, or send a file.`;
+    const text = `I cannot read a ${incoming.unreadable}. Write your task, or send a file.`;
     if (user !== undefined) await once('unreadable', noticeMs, text);
     return;
   }
@@ -152,7 +152,7 @@ async function notePlace(
   if (place === undefined) return;
   const text =
     place.lane > 0 && during(target.lane) === 'steer'
-      ? 'Noted. The agent hears it as it works; /stop ends the run.'
+      ? 'Noted. The agent gets this message during its run; /stop ends the run.'
       : placeText(place, concurrency);
   const key = `place:${target.lane}:${Math.floor(Date.now() / noticeMs)}`;
   if (text !== undefined) await bus.storeReply(newReply(target, key, { text }));
@@ -166,7 +166,7 @@ function placeText(
   if (place.lane > 0)
     return `Noted. ${place.lane === 1 ? 'One message is' : `${place.lane} messages are`} before it here; /stop ends the run.`;
   return place.all >= concurrency
-    ? `Noted. All agents are busy; ${place.all} messages are before it.`
+    ? `Noted. All agents are busy; ${place.all} messages are ahead.`
     : undefined;
 }
 

@@ -24,7 +24,7 @@ export function parseScheduleTime(text: string, zone: string, now: number): Sche
     const ms = Number(number) * (units[unit] ?? Number.NaN);
     if (Number.isNaN(ms)) throw wrong(text);
     if (first === 'in') return { kind: 'once', at: now + ms };
-    if (ms < leastMs) throw wrong(text, 'a schedule runs every 10s at most');
+    if (ms < leastMs) throw wrong(text, 'the shortest interval is 10s');
     return { kind: 'every', ms };
   }
   if (/^\d{4}-\d{2}-\d{2}T/.test(first) && words.length <= 2) return once(first, second || zone, now, text);
@@ -43,7 +43,7 @@ export function nextRun(time: ScheduleTime, after: number): number | undefined {
 
 function once(text: string, zone: string, now: number, given: string): ScheduleTime {
   const at = cron(text, zone).nextRun(new Date(now))?.getTime();
-  if (at === undefined) throw wrong(given, 'that time is over');
+  if (at === undefined) throw wrong(given, 'that time is in the past');
   return { kind: 'once', at };
 }
 
@@ -56,8 +56,8 @@ function cron(text: string, zone: string): Cron {
   }
 }
 
-function wrong(text: string, why = 'that is no time'): GeodeError {
+function wrong(text: string, why = 'that is not a time'): GeodeError {
   return new GeodeError('invalid_input', `${JSON.stringify(text)}: ${why}.`, {
-    hint: 'Say `tomorrow 9am`, `every monday at 9`, `every 2h`, `in 20m`, `0 9 * * 1-5` or `2027-01-31T09:00`, with a time zone behind it if need be.',
+    hint: 'Use `tomorrow 9am`, `every monday at 9`, `every 2h`, `in 20m`, `0 9 * * 1-5` or `2027-01-31T09:00`, with an optional time zone at the end.',
   });
 }

@@ -58,13 +58,13 @@ export class Schedules implements Disposable {
   ): ChatSchedule {
     const now = this.#now();
     if (text.trim() === '' || commandIn(text) !== undefined)
-      throw new GeodeError('invalid_input', 'A schedule says a text to the agent, not a command.');
+      throw new GeodeError('invalid_input', 'A schedule sends a text to the agent, not a command.');
     const time = parseScheduleTime(when, this.#options.zone, now);
     const next = nextRun(time, now);
     if (next === undefined) throw new GeodeError('invalid_input', `${JSON.stringify(when)}: it never runs.`);
     const there = this.list(chat).length;
     if (there >= Math.min(most, mostOfChat))
-      throw new GeodeError('too_many_schedules', `The chat ${chat.name} has ${there} schedules.`);
+      throw new GeodeError('too_many_schedules', `The chat ${chat.name} already has ${there} schedules.`);
     const id = randomInt(36 ** 4)
       .toString(36)
       .padStart(4, '0');

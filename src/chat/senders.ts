@@ -54,7 +54,7 @@ export class Senders {
       const row = sql.get`INSERT INTO chat_pairings
         VALUES (${code}, ${channel}, ${sender.id}, ${sender.name}, ${address},
           ${this.#now() + this.#options.pairingMs}) RETURNING *`;
-      if (row === undefined) throw new Error('The pairing code was not kept');
+      if (row === undefined) throw new Error('The pairing code was not stored');
       return pairingOf(row);
     });
   }
@@ -78,7 +78,10 @@ export class Senders {
       const row = sql.get`DELETE FROM chat_pairings
         WHERE code = ${code.trim().toUpperCase()} AND expires_at > ${now} RETURNING *`;
       if (row === undefined)
-        throw new GeodeError('pairing_not_found', `There is no open pairing code ${JSON.stringify(code)}.`);
+        throw new GeodeError(
+          'pairing_not_found',
+          `There is no pending pairing code ${JSON.stringify(code)}.`,
+        );
       const paired = {
         channel: String(row.channel),
         sender: String(row.sender),

@@ -20,7 +20,7 @@ export async function forStranger(
   const target = { channel, address, lane: laneOf(channel, address) };
   const more = { answers: message.id, isLast: true };
   if (isGroup) {
-    const text = `I do not know you yet, ${plainLine(sender.name, 40)}. Write to me in private first.`;
+    const text = `I do not know you yet, ${plainLine(sender.name, 40)}. Please write to me in private first.`;
     const key = `stranger:${target.lane}:${sender.id}:${Math.floor(Date.now() / groupNoticeMs)}`;
     return { state: 'done', replies: [newReply(target, key, { text, ...more })] };
   }
@@ -28,8 +28,8 @@ export async function forStranger(
   await parts.pairings.notifyOwner(pairing);
   const minutes = Math.max(1, Math.round((pairing.expiresAt - Date.now()) / 60_000));
   const text = [
-    `I do not know you yet. Your code is \`${pairing.code}\`, for ${minutes} minutes.`,
-    `The owner of this gateway pairs you with \`geode chat pair ${pairing.code}\`, or with \`/pair ${pairing.code}\` in a chat with me. I keep your messages until then and answer them afterwards.`,
+    `I do not know you yet. Your code is \`${pairing.code}\`, valid for ${minutes} minutes.`,
+    `The owner of this gateway can pair you with \`geode chat pair ${pairing.code}\`, or with \`/pair ${pairing.code}\` in a chat with me. I keep your messages until then and answer them afterwards.`,
   ].join('\n');
   const replies = [newReply(target, `code:${pairing.code}:${target.lane}`, { text, ...more })];
   return commandOf(body) === undefined

@@ -172,13 +172,13 @@ function endingOf(event: AgentEvent): {
   if (event.type !== 'result') return { text: 'The turn ended without an answer.', state: 'failed' };
   if (event.outcome === 'interrupted')
     return { text: event.text.trim() === '' ? '(stopped)' : `${event.text}\n\n(stopped)`, state: 'stopped' };
-  const note = event.outcome === 'limit' ? '\n\n(The turn reached its limit; write to go on.)' : '';
+  const note = event.outcome === 'limit' ? '\n\n(The turn reached its limit; write to continue.)' : '';
   return { text: `${event.text.trim() === '' ? 'Done.' : event.text}${note}`, state: 'done' };
 }
 
 /** A failure in words for the person in the chat. */
 export function failureText({ message, hint }: Pick<GeodeError, 'message' | 'hint'>): string {
-  return `That did not work: ${message}\n${hint}`;
+  return `Failed: ${message}\n${hint}`;
 }
 
 async function triedAgain({ parts }: TurnScene, claim: Claim, error: unknown): Promise<boolean> {

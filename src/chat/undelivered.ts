@@ -25,7 +25,7 @@ function reportOf(reply: BusReply) {
       : `“${start}” could not be delivered: ${plainLine(reply.reason ?? '', 300)}`;
   const { channel, lane, id, at } = reply;
   const report = newReply({ channel, lane, address }, `undelivered:${id}:${at}`, {
-    text: `${what} \`/again ${id}\` sends it again.`,
+    text: `${what} Send it again with \`/again ${id}\`.`,
     buttons: [{ label: 'Send it again', value: `/again ${id}` }],
   });
   // Prefers a repeated notice to a missing one.
@@ -37,6 +37,6 @@ export async function sendAgain({ chat, words, bus }: CommandScene): Promise<Com
   const open = await bus.undelivered(chat.lane, mostAtOnce);
   const named = words === '' ? open[0] : open.find(({ id }) => String(id) === words);
   if (named === undefined || !(await bus.resend(named.id)))
-    return { text: 'Nothing of this chat waits to be sent again.' };
-  return { text: 'It is sent again.' };
+    return { text: 'No answer of this chat is waiting to be sent again.' };
+  return { text: 'Sending it again.' };
 }

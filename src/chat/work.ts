@@ -25,7 +25,7 @@ export async function workOn(scene: WorkScene, claim: Claim, signal: AbortSignal
   const target = targetOf(body);
   try {
     if (claim.message.tries > mostTries)
-      throw new GeodeError('internal', 'The host ended each time that it worked on this message.');
+      throw new GeodeError('internal', 'The host ended each time it worked on this message.');
     await admitted(scene, claim, body, signal);
   } catch (error) {
     if (signal.aborted || isGeodeError(error, 'lease_lost')) return;
@@ -57,7 +57,7 @@ async function admitted(
   if (chat.user !== user && !isGuest) {
     const text = chat.isShared
       ? 'Only the owner of this chat can use that command here.'
-      : 'This chat belongs to somebody else, who was here first and can let you speak here with `/share on`. Or write to me in private.';
+      : 'This chat belongs to another person, who can allow you to speak here with `/share on`. Or write to me in private.';
     await parts.bus.finish(claim, { state: 'done', replies: [answer(target, claim, text)] });
     return;
   }
@@ -65,7 +65,7 @@ async function admitted(
   else {
     const channel = scene.channel(chat.channel);
     if (channel === undefined)
-      throw new GeodeError('channel_failed', `The channel ${chat.channel} is not configured any more.`);
+      throw new GeodeError('channel_failed', `The channel ${chat.channel} is no longer configured.`);
     const emit = (event: ChatEvent) => scene.emit(chat.lane, event);
     await answerMessage({ parts, chat, body, channel, emit }, claim, signal);
   }

@@ -1,4 +1,4 @@
-/** Generated from the declarations in `src/contract` by `npm run docs`. */
+/** Made of the declarations in `src/contract` by `npm run docs`. */
 import type { OperationEntry } from './calls.ts';
 
 export const operationTable = {

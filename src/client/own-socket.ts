@@ -10,9 +10,13 @@ export function isOwnSocket(path: string): boolean {
     ({ uid, mode }) => uid === process.getuid?.() && (mode & 0o077) === 0,
   );
   if (!isOurs || !folder.isDirectory() || !socket.isSocket()) {
-    throw new GeodeError('invalid_config', `The socket ${path} may be another user's: it is not spoken to.`, {
-      hint: `Remove it, or set sandbox.run_dir to a folder of your own.`,
-    });
+    throw new GeodeError(
+      'invalid_config',
+      `The socket ${path} may belong to another user, so it is not used.`,
+      {
+        hint: `Remove it, or set sandbox.run_dir to a folder of your own.`,
+      },
+    );
   }
   return true;
 }

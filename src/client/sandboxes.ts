@@ -52,7 +52,7 @@ export function remoteSandboxes(connection: Connection): RemoteSandboxes {
           return status;
         }
       }
-      throw new Error('The stream ended before the sandbox was there');
+      throw new Error('The stream ended before the sandbox was ready');
     },
     fork: (chat, to, { snapshot, signal } = {}) => fork(chat, { to, snapshot }, { signal }),
     extend: (chat, ms, cancel) => extend(chat, { ms }, cancel),

@@ -61,7 +61,7 @@ export async function ask<T>(
 async function jsonOf<T>(response: Answer): Promise<T>;
 async function jsonOf(response: Answer): Promise<unknown> {
   const text = await response.text().catch((thrown) => {
-    throw new GeodeError('server_unreachable', `The answer was cut off: ${reasonOf(thrown)}`, {
+    throw new GeodeError('server_unreachable', `The answer was incomplete: ${reasonOf(thrown)}`, {
       cause: thrown,
     });
   });
@@ -124,7 +124,7 @@ async function refusalOf(response: Answer): Promise<GeodeError> {
 }
 
 function notGeode({ status }: Answer): GeodeError {
-  return new GeodeError('server_unreachable', `The server answered ${status}, which is no answer of Geode`);
+  return new GeodeError('server_unreachable', `The server answered ${status} in an unknown format`);
 }
 
 /** An error received over the wire; undefined for anything else. */

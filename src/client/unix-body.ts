@@ -48,10 +48,10 @@ export async function* chunkedBody(pieces: AsyncIterable<Buffer>): AsyncGenerato
 
 function lengthOf(line: string): number {
   const digits = /^[0-9a-f]{1,12}(?=;|$)/i.exec(line)?.[0];
-  if (digits === undefined) throw new Error('The answer is not HTTP: a chunk has no length');
+  if (digits === undefined) throw new Error('The answer is not valid HTTP: a chunk has no length');
   return Number.parseInt(digits, 16);
 }
 
 export function cutOff(): Error {
-  return Object.assign(new Error('The connection ended in the middle of the answer'), { code: 'ECONNRESET' });
+  return Object.assign(new Error('The connection ended during the answer'), { code: 'ECONNRESET' });
 }

@@ -52,7 +52,7 @@ function headText({ method, path, headers, body = null }: UnixRequest): string {
   const text = [`${method} ${path} HTTP/1.1`, ...lines];
   // A line end would start another header.
   if (text.some((line) => /[^\t\x20-\x7e\x80-\xff]/.test(line)) || /\s/.test(path))
-    throw new TypeError('A header or a path of a request has characters that HTTP cannot carry');
+    throw new TypeError('A header or path of the request has characters that are not valid in HTTP');
   return `${text.join('\r\n')}${endOfHead}`;
 }
 
@@ -79,13 +79,13 @@ function answerOn(socket: Socket): Promise<UnixAnswer> {
     received = received.length === 0 ? piece : Buffer.concat([received, piece]);
     const end = received.indexOf(endOfHead);
     if (end < 0) {
-      if (received.length > mostHeadBytes) socket.destroy(new Error('The head of the answer has no end'));
+      if (received.length > mostHeadBytes) socket.destroy(new Error('The head of the answer is too long'));
       return;
     }
     const rest = received.subarray(end + endOfHead.length);
     const head = parseHead(received.toString('latin1', 0, end));
     if (head === undefined) {
-      socket.destroy(new Error('The answer is not HTTP'));
+      socket.destroy(new Error('The answer is not valid HTTP'));
     } else if (head.status >= 100 && head.status < 200 && head.status !== 101) {
       received = Buffer.alloc(0);
       take(rest);

@@ -70,7 +70,9 @@ function checkHome({ home, variable }: Machine): void {
   const given = variable('HOME');
   throw new GeodeError(
     'invalid_config',
-    given ? `HOME is ${JSON.stringify(given)}, which is no absolute path.` : 'This user has no home folder.',
+    given
+      ? `HOME is ${JSON.stringify(given)}, which is not an absolute path.`
+      : 'This user has no home folder.',
     { hint: 'Set HOME to the absolute path of a folder for config, state and cache.' },
   );
 }
@@ -133,7 +135,7 @@ function readVariables(host: Machine, leaves: readonly Leaf[]): readonly Variabl
     const leaf = leaves.find((candidate) => candidate.variable === variable);
     if (leaf === undefined) {
       const near = nearest(variable, [...reserved, ...leaves.map((candidate) => candidate.variable)]);
-      throw new GeodeError('invalid_config', `The environment has ${variable}, which is no setting.`, {
+      throw new GeodeError('invalid_config', `The environment has ${variable}, which is not a setting.`, {
         hint: near === undefined ? 'Run `geode config` to see all settings.' : `Did you mean ${near}?`,
       });
     }

@@ -35,24 +35,22 @@ const toolServer = z
       .array(z.union([folder, z.strictObject({ source: folder, target: folder })]))
       .default([])
       .describe(
-        'of this machine, shown to it read-only under the same path or another; below security.mount_roots',
+        'folders of this machine to mount read-only, under the same path or another; below security.mount_roots',
       ),
     env: z.record(z.string(), z.string()).default({}).describe('environment variables'),
-    allow: z.array(z.string()).default([]).describe('hosts that it may reach (default: none)'),
+    allow: z.array(z.string()).default([]).describe('allowed hosts (default: none)'),
     url: z.url().optional().describe('URL of an HTTP server, instead of a command'),
     secret: z
       .string()
       .min(1)
       .optional()
-      .describe('secret to send to the url as bearer token: geode secrets set'),
+      .describe('secret to send to the url as a bearer token: geode secrets set'),
     binding: z
       .string()
       .min(1)
       .optional()
-      .describe(
-        'instead of a url, a binding that leads to the server: NAME=URL add=header:X-Key, or a known one',
-      ),
-    tools: z.array(z.string().min(1)).optional().describe('tools that it may offer (default: all)'),
+      .describe('instead of a url, a binding for the server: NAME=URL add=header:X-Key, or a known one'),
+    tools: z.array(z.string().min(1)).optional().describe('tools to offer (default: all)'),
     users: z.array(z.string().min(1)).optional().describe('users whose sandboxes may use it (default: all)'),
     timeout: positive.default(60).describe('timeout of one call in seconds'),
     start_timeout: positive.default(60).describe('seconds within which it must list its tools'),
@@ -63,7 +61,7 @@ const toolServer = z
   )
   .refine(
     ({ url, secret }) => secret === undefined || url !== undefined,
-    'has a secret that only a url can use: a binding has the secret of its own name',
+    'has a secret, which only works with a url: a binding uses the secret with its own name',
   );
 
 type LimitSetting = 'memory' | 'cpus' | 'pids' | 'disk' | 'open_files';
@@ -86,7 +84,7 @@ function refuseMaximaBelowDefaults(
     context.addIssue({
       code: 'custom',
       path: [`max_${setting}`],
-      message: `is below the default of a sandbox, ${defaultLimits[name]}: set sandbox.${setting} to at most the same`,
+      message: `is below the default of a sandbox, ${defaultLimits[name]}: set sandbox.${setting} to at most this value`,
     });
   }
 }
@@ -195,7 +193,7 @@ export function configSchema(host: Machine) {
           .nullable()
           .default(4 * 1024 ** 3)
           .describe(
-            'what ended processes of one user wrote, in all sandboxes; the oldest go first; null: no limit',
+            'maximum output of ended processes of one user, across sandboxes; the oldest is removed first; null: no limit',
           ),
         sweep_every: positive.default(60).describe('seconds between two checks for idle sandboxes'),
         lease: positive.default(86_400).describe('seconds that a sandbox keeps running without a host'),
@@ -209,7 +207,7 @@ export function configSchema(host: Machine) {
     memory: z
       .strictObject({
         file: folder.default(join(host.stateDir, 'memory.db')).describe('SQLite file of the memory'),
-        index: z.enum(['embedded', 'qdrant']).default('embedded').describe('where search happens'),
+        index: z.enum(['embedded', 'qdrant']).default('embedded').describe('the search index'),
         embedder: z
           .enum(['local', 'openai', 'ollama'])
           .default('local')
@@ -361,7 +359,7 @@ export function configSchema(host: Machine) {
           .nullable()
           .default(2 * 1024 ** 3)
           .describe(
-            'of new sandboxes for claude, codex and acp:NAME, where sandbox.memory is less: "2g"; null: no limit',
+            'memory of new sandboxes for claude, codex and acp:NAME, if sandbox.memory is lower: "2g"; null: no limit',
           ),
         turn_timeout: positive.default(1800).describe('timeout of one turn in seconds'),
         unattended_timeout: positive
@@ -399,9 +397,7 @@ export function configSchema(host: Machine) {
         ready: count.default(1).describe('sandboxes kept ready for new chats'),
         program: folder
           .optional()
-          .describe(
-            "of the image, of this version; not set: the host's own is shown to the sandbox read-only",
-          ),
+          .describe("program in the image, in this version; not set: the host's own is mounted read-only"),
       })
       .prefault({}),
     solve: z
@@ -439,7 +435,7 @@ export function configSchema(host: Machine) {
           .optional()
           .describe('folder of this machine with the program bin/codex (default: the image has it)'),
         upstream: z.url().optional().describe('upstream URL of the binding openai'),
-        model: z.string().min(1).default('gpt-5').describe('a name that the upstream knows'),
+        model: z.string().min(1).default('gpt-5').describe('a model name that the upstream knows'),
       })
       .prefault({}),
     acp: z
@@ -508,7 +504,7 @@ export function configSchema(host: Machine) {
         build_timeout: positive.default(3600).describe('timeout of an image build in seconds'),
         registries: z
           .array(
-            z.string().regex(/^[a-z0-9.-]+(:\d{1,5})?$/, 'is the name of a registry, with a port if need be'),
+            z.string().regex(/^[a-z0-9.-]+(:\d{1,5})?$/, 'is not a registry name, with an optional port'),
           )
           .default(['docker.io'])
           .describe(
@@ -517,12 +513,12 @@ export function configSchema(host: Machine) {
         store_size: size
           .default(50 * 1024 ** 3)
           .describe(
-            'maximum size of Geode\'s own image store; beyond it the longest unused images are removed: "50g"',
+            'maximum size of Geode\'s own image store; above it the longest unused images are removed: "50g"',
           ),
-        pull_size: size.default(8 * 1024 ** 3).describe('largest image that such callers may pull: "8g"'),
+        pull_size: size.default(8 * 1024 ** 3).describe('largest image that these callers may pull: "8g"'),
         pull_per_day: size
           .default(20 * 1024 ** 3)
-          .describe('maximum bytes of images that such a user may pull in a day: "20g"'),
+          .describe('maximum bytes of images that one of these users may pull in a day: "20g"'),
       })
       .prefault({}),
     chat: z
@@ -608,7 +604,7 @@ export function configSchema(host: Machine) {
         most_schedules: positive
           .int()
           .default(10)
-          .describe('programs in a sandbox may add schedules while its chat has fewer than this'),
+          .describe('maximum schedules of a chat for programs in its sandbox to add one'),
         rate: positive.default(1_000).describe('calls per second of one session; bursts of twice that'),
         audit_records: positive.int().default(100_000).describe('number of calls to keep in the log'),
         audit_days: positive.default(30).describe('days to keep them'),
@@ -625,7 +621,7 @@ export function configSchema(host: Machine) {
         writable_mount_roots: z
           .array(folder)
           .default([])
-          .describe('of these, folders that may be mounted writable'),
+          .describe('folders of these that may be mounted writable'),
       })
       .prefault({}),
   });

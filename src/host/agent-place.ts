@@ -49,7 +49,7 @@ export function keepAgentsReady(
   const keeping = place({ signal: stop.signal })
     .then(({ spec }) => sandboxes.warm(ready, spec, { signal: stop.signal }))
     .catch((error) => {
-      if (!stop.signal.aborted) log.warn(`No sandboxes of agents are kept ready: ${reasonOf(error)}`);
+      if (!stop.signal.aborted) log.warn(`No sandboxes are kept ready for agents: ${reasonOf(error)}`);
     });
   opened.defer(async () => {
     stop.abort();

@@ -56,5 +56,5 @@ function refusedModel(models: Models, name: string): string | undefined {
 function withoutPrice({ providers }: Pick<Config, 'providers'>, model: string): string | undefined {
   if (providers.daily_budget === null) return undefined;
   if (costOf(model, noUsage, { ...knownPrices, ...providers.prices }) !== null) return undefined;
-  return `${model} has no price, so the daily budget in dollars does not hold for it: set providers.prices, or providers.daily_tokens.`;
+  return `${model} has no price, so the daily budget in dollars does not limit it: set providers.prices, or providers.daily_tokens.`;
 }

@@ -33,7 +33,7 @@ const checks: {
     const { flags } = applicationSchema.parse(await rest.call('GET', '/applications/@me', { timeoutMs }));
     if (flags !== undefined && (flags & readsAll) === 0)
       throw new Error(
-        `${username} may not read all that people write: allow the Message Content Intent in the developer portal, or set groups to "addressed"`,
+        `${username} has no permission to read all messages: enable the Message Content Intent in the developer portal, or set groups to "addressed"`,
       );
     return username;
   },
@@ -65,7 +65,7 @@ const phoneSchema = z.object({ display_phone_number: z.string(), verified_name: 
 /** Slack only reports an invalid token, not that it is the other kind of token. */
 function tokenOf(what: string, token: string, prefix: string): string {
   if (token.startsWith(prefix)) return token;
-  throw new Error(`${what} begins with ${prefix}, and this one does not`);
+  throw new Error(`${what} must start with ${prefix}`);
 }
 
 /** Throws `channel_failed` if the platform refuses. */
@@ -75,15 +75,15 @@ export async function checkChannel(name: string, settings: unknown, values: Valu
   try {
     return await check(settings, values);
   } catch (cause) {
-    throw new GeodeError('channel_failed', `${name} does not take it: ${reasonIn(cause)}.`, {
-      hint: 'See that each token is whole and not revoked, and that the platform can be reached from here.',
+    throw new GeodeError('channel_failed', `${name} refused it: ${reasonIn(cause)}.`, {
+      hint: 'Check that each token is complete and not revoked, and that the platform can be reached from here.',
       cause,
     });
   }
 }
 
 function reasonIn(error: unknown): string {
-  if (error instanceof z.ZodError) return 'it answered with what makes no sense';
+  if (error instanceof z.ZodError) return 'the answer is not valid';
   // Node only reports that a fetch failed; the reason is in `cause`.
   const inner = error instanceof TypeError && error.cause !== undefined ? error.cause : error;
   return inner === error ? reasonOf(error) : `it cannot be reached (${reasonOf(inner)})`;

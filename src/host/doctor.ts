@@ -61,7 +61,7 @@ async function runtimeCheck(
     const opening = { runtime: name, ...(signal && { signal }) };
     await using opened = await app.open({}, opening);
     const { exitCode } = await opened.exec({ argv: ['/bin/sh', '-c', 'exit 0'] }, { signal });
-    if (exitCode !== 0) return { name, state: 'problem', found: `a command ended in it with ${exitCode}` };
+    if (exitCode !== 0) return { name, state: 'problem', found: `a test command exited with ${exitCode}` };
     return { name, state: 'ok', found: `${found.version}; a command ran, grade ${opened.grade}` };
   } catch (error) {
     const fix = (isGeodeError(error) ? error.hint : undefined) ?? 'See the message.';
@@ -82,7 +82,7 @@ function limitsCheck({ runtime: { name }, found }: ProbedRuntime): readonly Mach
       name: `${name} limits`,
       state: 'warning',
       found: `soft for ${softLimits.join(' and ')}: the guest counts, because this user has no control group of its own${cpus}`,
-      fix: 'Start the host in a group that is delegated to it: systemd-run --user --scope -p Delegate=yes geode gateway',
+      fix: 'Start the host in a delegated control group: systemd-run --user --scope -p Delegate=yes geode gateway',
     },
   ];
 }
@@ -94,7 +94,7 @@ function isolationCheck(probed: readonly ProbedRuntime[]): MachineCheck {
   return {
     name,
     state: 'problem',
-    found: 'no runtime that isolates works',
+    found: 'no isolating runtime works',
     fix: 'Fix one of the runtimes above; bubblewrap is the quickest: apt-get install bubblewrap',
   };
 }

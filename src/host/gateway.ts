@@ -113,11 +113,11 @@ async function reportModel(memory: HostMemory, log: ApiParts['log']): Promise<vo
   } catch (err) {
     // Other errors surface on the next memory call.
     if (isGeodeError(err, 'model_unavailable'))
-      log.warn({ err }, 'memory works by words until the embedding model can be had');
+      log.warn({ err }, 'memory searches by words until the embedding model is available');
   }
 }
 
 function firstSecret(keys: KeyStore): string | null {
   if (keys.list().length > 0) return null;
-  return keys.create({ user: localUser, scopes, label: 'made at the first start' }).secret;
+  return keys.create({ user: localUser, scopes, label: 'created at the first start' }).secret;
 }

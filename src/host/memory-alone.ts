@@ -53,14 +53,16 @@ export async function memoryToStore({
     ...(onProgress && { onProgress }),
   });
   try {
-    await within({ ms: fetchTimeoutMs, what: 'Fetching the embedding model', signal }, () => local.prepare());
+    await within({ ms: fetchTimeoutMs, what: 'Downloading the embedding model', signal }, () =>
+      local.prepare(),
+    );
     return local;
   } catch (thrown) {
     if (!isGeodeError(thrown, 'model_unavailable')) {
       await local[Symbol.asyncDispose]();
       throw thrown;
     }
-    warn(`${thrown.message} Until then, memory searches by words only.`);
+    warn(`${thrown.message} Until it is available, memory searches by words only.`);
     return local;
   }
 }

@@ -42,7 +42,7 @@ export function recordedRuns(runs: Runs, { events, history, secretValues, log }:
         try {
           history.add(user, record);
         } catch (err) {
-          log.warn({ err, run: id }, `A run could not be kept: ${reasonOf(err)}`);
+          log.warn({ err, run: id }, `A run could not be stored: ${reasonOf(err)}`);
         }
         events.emit(user, { type: 'run-end', run: id, language, exitCode, durationMs });
       }

@@ -75,7 +75,7 @@ function bindingIn(name: string, words: string): Binding {
     return bindingOf(parseBinding(words));
   } catch (error) {
     if (!isGeodeError(error)) throw error;
-    const hint = 'Write it as for --bind: "NAME=URL add=bearer".';
+    const hint = 'Write it like --bind: "NAME=URL add=bearer".';
     throw new GeodeError('invalid_config', `mcp.servers.${name}.binding: ${error.message}`, {
       hint,
       cause: error,

@@ -99,7 +99,7 @@ export function openPrivate(path: string, chapter: Chapter): Connection {
   connection.exec('PRAGMA journal_mode = WAL');
   migrate(connection, [chapter], () => {
     connection[Symbol.dispose]();
-    return new GeodeError('invalid_config', `The file of keys ${path} was written by a newer Geode.`, {
+    return new GeodeError('invalid_config', `A newer Geode wrote the key file ${path}.`, {
       hint: 'Update Geode, or set gateway.keys_file to another file.',
     });
   });

@@ -71,7 +71,7 @@ export function openBuiltImages(options: BuiltImagesOptions): BuiltImages {
       for await (const progress of builds.build(image, context, { signal })) yield { image, ...progress };
       const found = await images.find(image, { signal });
       if (found === undefined)
-        throw new GeodeError('build_failed', `The image ${image} was built and is not here.`);
+        throw new GeodeError('build_failed', `The image ${image} was built but is missing.`);
       const made = {
         name,
         image,
@@ -98,7 +98,7 @@ export function openBuiltImages(options: BuiltImagesOptions): BuiltImages {
     } catch (error) {
       if (!isGeodeError(error, 'image_missing') && !isGeodeError(error, 'pull_failed')) throw error;
       const hint =
-        'Without a registry, name a Debian image that the engine has: geode image build --from IMAGE.';
+        'Without a registry, use a Debian image that the engine has: geode image build --from IMAGE.';
       throw new GeodeError(error.code, error.message, { hint, cause: error });
     }
   }
@@ -139,7 +139,7 @@ export function openBuiltImages(options: BuiltImagesOptions): BuiltImages {
       return Promise.all(
         recorded.map(async (each) => {
           const found = await images?.find(each.image, cancel).catch((error) => {
-            log.warn({ err: error }, 'An image cannot be looked at');
+            log.warn({ err: error }, 'An image cannot be inspected');
             return undefined;
           });
           return { ...each, sizeBytes: found?.id === each.id ? found.sizeBytes : null };
@@ -161,13 +161,13 @@ export function openBuiltImages(options: BuiltImagesOptions): BuiltImages {
 
 async function builderOf({ name, images }: Runtime): Promise<Builder> {
   if (images?.builds !== undefined) return { images, builds: images.builds };
-  throw new GeodeError('cannot_enforce', `The ${name} runtime builds no images.`, {
-    hint: 'Set up Docker or Podman: `geode doctor` says what is missing.',
+  throw new GeodeError('cannot_enforce', `The ${name} runtime cannot build images.`, {
+    hint: 'Set up Docker or Podman: `geode doctor` shows what is missing.',
   });
 }
 
 function tooLong(image: string, ms: number): GeodeError {
   return new GeodeError('timed_out', `Building ${image} took longer than ${ms / 1000} s.`, {
-    hint: 'Raise `images.build_timeout`, or look at what the last step waits for.',
+    hint: 'Raise `images.build_timeout`, or find out why the last step is slow.',
   });
 }

@@ -49,7 +49,7 @@ export async function* journalBatches(
 ): AsyncGenerator<RecordedEvent[]> {
   const { from = 0, to = Number.POSITIVE_INFINITY } = part;
   if (!(from >= 0))
-    throw new GeodeError('invalid_input', `${from} is not a journal offset: a whole number from 0.`);
+    throw new GeodeError('invalid_input', `${from} is not a journal offset: use a whole number from 0.`);
   const margin = place.secrets === null ? 0 : marginBytes;
   const source = journalSource(place);
   const record = new RecordReader(source, Math.max(from - margin, 0));

@@ -101,7 +101,7 @@ async function grepInWorker(work: GrepWork, { signal }: Cancel): Promise<GrepAns
   const deadline = {
     ms: work.options.timeoutMs ?? 10_000,
     what: 'The search',
-    hint: 'Use a simpler expression, or look for plain text.',
+    hint: 'Use a simpler expression, or search for plain text.',
     signal,
   };
   const worker = new Worker(new URL('./journal-grep-worker.ts', import.meta.url), {
@@ -124,7 +124,7 @@ async function grepInWorker(work: GrepWork, { signal }: Cancel): Promise<GrepAns
 
 function check(pattern: string, options: GrepOptions): void {
   if (pattern === '' || pattern.length > longestPattern) {
-    throw invalid(`A pattern has 1 to ${longestPattern} characters, this one has ${pattern.length}.`);
+    throw invalid(`A pattern may have 1 to ${longestPattern} characters; this one has ${pattern.length}.`);
   }
   checkLines('limit', options.limit ?? 1, 1, mostLines);
   checkLines('before', options.before ?? 0, 0, mostContext);
@@ -139,7 +139,7 @@ function check(pattern: string, options: GrepOptions): void {
 
 function checkLines(name: string, value: number, least: number, most: number): void {
   if (!Number.isSafeInteger(value) || value < least || value > most)
-    throw invalid(`${value} is not a number of lines for \`${name}\`: ${least} to ${most}.`);
+    throw invalid(`${value} is not a valid number of lines for \`${name}\`: use ${least} to ${most}.`);
 }
 
 function invalid(message: string): GeodeError {

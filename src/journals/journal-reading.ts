@@ -103,5 +103,8 @@ function byOffset(a: RecordedEvent, b: RecordedEvent): number {
 
 function amount(count: number, most: number): number {
   if (Number.isSafeInteger(count) && count > 0 && count <= most) return count;
-  throw new GeodeError('invalid_input', `${count} is not an amount: a whole number from 1 to ${most}.`);
+  throw new GeodeError(
+    'invalid_input',
+    `${count} is not a valid amount: use a whole number from 1 to ${most}.`,
+  );
 }

@@ -137,7 +137,7 @@ export class SegmentWriter implements SegmentSource {
       'disk_full',
       `The output of process ${this.#processId} cannot be stored: the host has no space left for its journal.`,
       {
-        hint: 'Free space where `sandbox.state_dir` is. The process waits and goes on by itself then; read on with `geode sandbox logs -f`.',
+        hint: 'Free space on the disk of `sandbox.state_dir`. The process waits and then continues by itself; read on with `geode sandbox logs -f`.',
         cause,
       },
     );

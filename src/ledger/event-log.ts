@@ -72,7 +72,7 @@ export class EventLog implements Events {
       });
       this.#news.emit('news');
     } catch (err) {
-      this.#log.warn({ err, event: happening.type }, `An event could not be kept: ${reasonOf(err)}`);
+      this.#log.warn({ err, event: happening.type }, `An event could not be stored: ${reasonOf(err)}`);
     }
   }
 

@@ -37,7 +37,7 @@ export class Ledger implements Disposable {
       this.#connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};
         PRAGMA wal_autocheckpoint = ${checkpointPages}`);
       migrate(this.#connection, chapters, () => {
-        return new GeodeError('ledger_failed', `The ledger ${file} was written by a newer Geode.`, {
+        return new GeodeError('ledger_failed', `A newer Geode wrote the ledger ${file}.`, {
           hint: 'Update Geode, or set sandbox.state_dir to another folder.',
         });
       });
@@ -71,8 +71,8 @@ export class Ledger implements Disposable {
 
   #checkUpToDate(chapter: Chapter): void {
     if (this.read(() => versionOf(this.#connection, chapter)) === chapter.changes.length) return;
-    throw new GeodeError('ledger_failed', `The ledger ${this.file} was written by another Geode.`, {
-      hint: 'The next host brings it up to date; end the one that holds it, if there is one.',
+    throw new GeodeError('ledger_failed', `Another version of Geode wrote the ledger ${this.file}.`, {
+      hint: 'The next host updates it; stop the running host, if there is one.',
     });
   }
 
@@ -80,7 +80,7 @@ export class Ledger implements Disposable {
     if (isGeodeError(thrown)) return thrown;
     if (isDiskFull(thrown)) {
       return new GeodeError('disk_full', `The disk that holds the ledger is full; nothing was written.`, {
-        hint: 'Free space where `sandbox.state_dir` is, then try again.',
+        hint: 'Free space on the disk of `sandbox.state_dir`, then try again.',
         cause: thrown,
       });
     }

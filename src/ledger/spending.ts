@@ -20,9 +20,9 @@ export interface Spent {
 /** Why no model may be called; undefined if calls are allowed. */
 export function budgetRefusal(spent: Spent, { usd, tokens }: DailyBudget): string | undefined {
   if (usd !== null && spent.usd >= usd)
-    return `the budget of today is spent: $${spent.usd.toFixed(2)} of $${usd.toFixed(2)} (providers.daily_budget)`;
+    return `the budget for today is spent: $${spent.usd.toFixed(2)} of $${usd.toFixed(2)} (providers.daily_budget)`;
   if (tokens !== null && spent.tokens >= tokens)
-    return `the tokens of today are spent: ${spent.tokens} of ${tokens} (providers.daily_tokens)`;
+    return `the tokens for today are spent: ${spent.tokens} of ${tokens} (providers.daily_tokens)`;
   return undefined;
 }
 

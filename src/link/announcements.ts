@@ -53,7 +53,7 @@ async function listen(session: ClientHttp2Session, options: AnnouncementsOptions
         take(rest.subarray(0, at), options);
         rest = rest.subarray(at + 1);
       }
-      if (rest.length > longestLine) throw protocolError(`an event of more than ${longestLine} bytes`);
+      if (rest.length > longestLine) throw protocolError(`an event longer than ${longestLine} bytes`);
     }
   } finally {
     stream.destroy();

@@ -18,7 +18,7 @@ export async function attachProcess(
   cancel: Cancel,
 ): Promise<Process> {
   if (!Number.isSafeInteger(from) || from < 0) {
-    throw new GeodeError('invalid_input', `${from} is not a journal offset: a whole number from 0.`);
+    throw new GeodeError('invalid_input', `${from} is not a journal offset: use a whole number from 0.`);
   }
   const recorded = journals.has(id) ? journals.open(id) : undefined;
   if (recorded?.exit !== undefined) return new ProcessReplay(id, recorded, from);
@@ -71,10 +71,7 @@ class ProcessReplay implements Process {
   async *[Symbol.asyncIterator](): AsyncGenerator<ProcessEvent> {
     yield* this.#journal.read(this.#from);
     if (this.#journal.exit === undefined) {
-      throw new GeodeError(
-        'sandbox_gone',
-        `The sandbox ended before the exit of process ${this.id} was known.`,
-      );
+      throw new GeodeError('sandbox_gone', `The sandbox ended before process ${this.id} reported its exit.`);
     }
   }
 

@@ -69,7 +69,7 @@ async function attach(
         const frames = framesOf(stream);
         const { value: started } = await frames.next();
         if (started?.type !== frameTypes.started || started.offset !== from)
-          throw protocolError('no proper start');
+          throw protocolError('no valid start');
         const { pid } = parseJson(Buffer.from(started.payload), startedSchema);
         return { stream, frames, pid };
       } catch (error) {

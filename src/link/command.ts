@@ -8,15 +8,15 @@ const longestTimeoutMs = 7 * 24 * 3_600_000;
 const largestCommand = 1024 ** 2;
 
 /** Valid as an argument or a variable of a program. */
-export const textSchema = z.string().refine((value) => !value.includes('\0'), 'must not hold a NUL byte');
-export const envSchema = z.record(z.string().regex(variableName, 'is not a usable name'), textSchema);
+export const textSchema = z.string().refine((value) => !value.includes('\0'), 'must not contain a NUL byte');
+export const envSchema = z.record(z.string().regex(variableName, 'is not a valid name'), textSchema);
 const side = z.number().int().min(1).max(10_000);
 
 const commandSchema = z.object({
   argv: z
     .array(textSchema)
     .min(1)
-    .refine((argv) => argv[0] !== '', 'must begin with a program'),
+    .refine((argv) => argv[0] !== '', 'must start with a program'),
   cwd: textSchema.optional(),
   env: envSchema.optional(),
   user: z
@@ -72,9 +72,9 @@ export function guestCommand(id: string, command: Command): GuestCommand {
   if (size > largestCommand) {
     throw new GeodeError(
       'too_large',
-      `The command is ${size} bytes with its environment; the most is ${largestCommand}.`,
+      `The command has ${size} bytes with its environment; the maximum is ${largestCommand}.`,
       {
-        hint: 'Write the large part to a file in the sandbox, or feed it through stdin.',
+        hint: 'Write the large part to a file in the sandbox, or send it through stdin.',
       },
     );
   }

@@ -243,7 +243,7 @@ async function* watch(
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
     if (rest.length > largestAnswer)
-      throw new GeodeError('guest_protocol', 'The guest sent an endless line.');
+      throw new GeodeError('guest_protocol', 'The guest sent a line that is too long.');
     for (const line of lines) {
       const { type, path } = parseJson(Buffer.from(line), watchSchema);
       if (type === 'ready') onReady?.();

@@ -42,7 +42,7 @@ export async function followToEnd(
 }
 
 export function silent(processId: string): GeodeError {
-  return new GeodeError('timed_out', `The guest did not say how process ${processId} ended.`, {
-    hint: 'The sandbox may be overloaded or hostile. Look at it with processes(), or stop it.',
+  return new GeodeError('timed_out', `The guest did not report how process ${processId} ended.`, {
+    hint: 'The sandbox may be overloaded or hostile. List its processes with processes(), or stop it.',
   });
 }

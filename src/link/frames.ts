@@ -73,6 +73,6 @@ export class FrameReader {
 
 function offsetOf(header: Buffer): number {
   const offset = header.readBigUInt64BE(8);
-  if (offset > BigInt(Number.MAX_SAFE_INTEGER)) throw protocolError('an offset beyond any journal');
+  if (offset > BigInt(Number.MAX_SAFE_INTEGER)) throw protocolError('an offset beyond the maximum');
   return Number(offset);
 }

@@ -45,7 +45,7 @@ export async function shakeHands(session: ClientHttp2Session, claim: Claim, fres
   if (hello.protocol !== protocolVersion) {
     throw new GeodeError(
       'guest_version',
-      `The guest speaks protocol ${hello.protocol}, this host speaks ${protocolVersion}.`,
+      `The guest uses protocol ${hello.protocol}, this host uses ${protocolVersion}.`,
     );
   }
   // Once untrusted code runs inside, only a peer that proves to know the secret is the guest. The secret is never
@@ -54,7 +54,7 @@ export async function shakeHands(session: ClientHttp2Session, claim: Claim, fres
   if (hello.claimed ? !proven : !fresh) {
     throw new GeodeError(
       'guest_protocol',
-      'Something in the sandbox posed as its guest and was turned away.',
+      'A program in the sandbox pretended to be its guest and was refused.',
     );
   }
   const proof = hello.claimed ? hmac(claim.secret, `host${hello.challenge}`) : '';

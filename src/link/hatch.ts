@@ -57,7 +57,7 @@ export class GuestHatch implements Hatch {
 
   serve(onConnection: (door: string, stream: Duplex) => void): Disposable {
     if (this.#serving !== undefined)
-      throw new GeodeError('internal', 'The hatch of this sandbox is served already.');
+      throw new GeodeError('internal', 'The hatch of this sandbox is already served.');
     const serving = new AbortController();
     this.#serving = serving;
     pickUp(this.#link, {

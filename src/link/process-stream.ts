@@ -139,7 +139,7 @@ export class ProcessStream implements Process {
   async *#follow(): AsyncGenerator<ProcessEvent> {
     for await (const frame of this.#attachment.frames) {
       if (frame.offset !== this.#offset)
-        throw this.#broken(`offset ${frame.offset} where ${this.#offset} is due`);
+        throw this.#broken(`offset ${frame.offset} instead of ${this.#offset}`);
       if (frame.type === frameTypes.exit) {
         const exit = parseJson(Buffer.from(frame.payload), exitSchema);
         this.#journal?.finish(exit);
@@ -194,7 +194,7 @@ export class ProcessStream implements Process {
       while (this.#link.paused && !this.#dropped) await delay(pausedLookMs);
       this.#idleAttachments += 1;
       if (this.#idleAttachments > mostIdleAttachments)
-        throw this.#broken('it ends every stream without a word');
+        throw this.#broken('it ends every stream without a reason');
       if (this.#idleAttachments > 1) await delay(Math.min(2 ** this.#idleAttachments, longestPauseMs));
       try {
         return await joinAttachment(this.#link, this.id, this.#offset);
@@ -208,7 +208,7 @@ export class ProcessStream implements Process {
   async #send(frame: Buffer): Promise<void> {
     const { stream } = this.#attachment;
     if (stream.closed || stream.destroyed || stream.writableEnded) {
-      throw new GeodeError('process_not_found', `Process ${this.id} takes no more input.`);
+      throw new GeodeError('process_not_found', `Process ${this.id} accepts no more input.`);
     }
     await new Promise<void>((resolve, reject) => {
       const lost = () => reject(linkLost());

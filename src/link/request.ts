@@ -68,7 +68,7 @@ export async function collect(stream: ClientHttp2Stream, limit: number): Promise
   let length = 0;
   for await (const chunk of chunksOf(stream)) {
     length += chunk.length;
-    if (length > limit) throw protocolError(`an answer of more than ${limit} bytes`);
+    if (length > limit) throw protocolError(`an answer longer than ${limit} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);

@@ -34,7 +34,7 @@ export class GuestTools implements ToolDoor {
 
   serve(onConnection: (stream: Duplex) => void): Disposable {
     if (this.#serving !== undefined)
-      throw new GeodeError('internal', 'The tools of this sandbox are served already.');
+      throw new GeodeError('internal', 'The tools of this sandbox are already served.');
     const serving = new AbortController();
     this.#serving = serving;
     pickUp(this.#link, {

@@ -88,8 +88,8 @@ function named(lock: Disposable, folder: string): Disposable {
 }
 
 function unusable(folder: string, cause: unknown): GeodeError {
-  return new GeodeError('ledger_failed', `The folder ${folder} cannot be written to: ${reasonOf(cause)}.`, {
-    hint: 'Make room in it or give it to this user, or set sandbox.state_dir to another.',
+  return new GeodeError('ledger_failed', `The folder ${folder} cannot be written: ${reasonOf(cause)}.`, {
+    hint: 'Free space on its disk, give the folder to this user, or set sandbox.state_dir to another one.',
     cause,
   });
 }

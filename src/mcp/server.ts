@@ -28,7 +28,7 @@ const tools: readonly Tool[] = [
 ];
 
 const instructions =
-  'Geode gives sealed sandboxes on the user’s own machine. run_code runs a program once and keeps nothing. sandbox_create makes a room that stays under the name of a chat; exec and the file and snapshot tools work in it. memory_search and memory_store remember across chats.';
+  'Geode provides sealed sandboxes on the user’s own machine. run_code runs a program once and keeps nothing. sandbox_create creates a persistent sandbox for a chat; exec and the file and snapshot tools work in it. memory_search and memory_store share knowledge between chats.';
 
 /** The tools are the same while it runs. */
 const capabilities = { tools: { listChanged: false } };

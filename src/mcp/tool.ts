@@ -97,7 +97,7 @@ function bounded(text: string): string {
   if (text.length <= longestAnswer) return text;
   throw new GeodeError(
     'too_large',
-    `The answer has ${text.length} characters, at most ${longestAnswer} fit`,
+    `The answer has ${text.length} characters; the maximum is ${longestAnswer}`,
     {
       hint: 'Ask for less at once: a smaller limit, a range of the file, less output.',
     },

@@ -126,7 +126,7 @@ class OpenMemory implements MemoryStore {
       return { name: 'embedder', state: 'down', detail: reasonOf(indexer.trouble) };
     const detail = `${model}, ${dimensions} dimensions`;
     if (indexer.state === 'starting')
-      return { name: 'embedder', state: 'working', detail: `${detail}, is being started or fetched` };
+      return { name: 'embedder', state: 'working', detail: `${detail}, starting or downloading` };
     return { name: 'embedder', state: indexer.state === 'busy' ? 'working' : 'up', detail };
   }
 }

@@ -105,7 +105,7 @@ function prepare(entry: NewEntry, given: readonly string[], cleaned: Cleaner): P
     entry.searchText === undefined ? null : clean(checkedContent(entry.searchText, 'searchText'));
   const key = entry.key === undefined ? null : checkedKey(entry.key);
   if (key !== null && scrub(key, cleaned.values).count > 0) {
-    throw invalid('key', 'The key holds a secret. Name the entry by what it is about.');
+    throw invalid('key', 'The key contains a secret. Name the entry by its subject.');
   }
   const tags = checkedNames('tags', entry.tags ?? [], limits.tags, limits.tagLength).map(clean);
   const identifiers = checkedNames(
@@ -182,7 +182,7 @@ export function checkedQuery(query: Query): CheckedQuery {
   if (text.length > limits.queryLength) {
     throw new GeodeError(
       'too_large',
-      `The query has ${text.length} characters; the most is ${limits.queryLength}.`,
+      `The query has ${text.length} characters; the maximum is ${limits.queryLength}.`,
     );
   }
   const dense = query.fusion?.kind === 'weighted' ? query.fusion.dense : undefined;
@@ -233,7 +233,7 @@ function checkedContent(text: string, field: string): string {
   if (text.length > limits.contentLength) {
     throw new GeodeError(
       'too_large',
-      `The ${field} has ${text.length} characters; the most is ${limits.contentLength}.`,
+      `The ${field} has ${text.length} characters; the maximum is ${limits.contentLength}.`,
       { details: { field }, hint: 'Split it into several entries; files can be ingested in parts.' },
     );
   }
@@ -244,14 +244,15 @@ function checkedCategory(category: string): string {
   if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(category)) {
     throw invalid(
       'category',
-      `The category ${JSON.stringify(category.slice(0, 80))} is not a name of lower-case letters, digits, - and _.`,
+      `The category ${JSON.stringify(category.slice(0, 80))} is not a valid name: use lower-case letters, digits, - and _.`,
     );
   }
   return category;
 }
 
 function checkedNames(field: string, names: readonly string[], most: number, length: number): string[] {
-  if (names.length > most) throw invalid(field, `There are ${names.length} ${field}; the most is ${most}.`);
+  if (names.length > most)
+    throw invalid(field, `There are ${names.length} ${field}; the maximum is ${most}.`);
   return [...new Set(names.map((name) => checkedName(field, name, length)))];
 }
 
@@ -259,9 +260,9 @@ function checkedName(field: string, name: string, length: number): string {
   const wellFormed = name.toWellFormed();
   if (wellFormed.trim() === '') throw invalid(field, `The ${field} is empty.`);
   if (wellFormed.length > length) {
-    throw invalid(field, `The ${field} has ${wellFormed.length} characters; the most is ${length}.`);
+    throw invalid(field, `The ${field} has ${wellFormed.length} characters; the maximum is ${length}.`);
   }
-  if (wellFormed.includes('\0')) throw invalid(field, `The ${field} holds a NUL character.`);
+  if (wellFormed.includes('\0')) throw invalid(field, `The ${field} contains a NUL character.`);
   return wellFormed;
 }
 
@@ -273,7 +274,7 @@ function checkedDate(field: string, date: Date | undefined): number | null {
 
 function checkedOrder({ thread, order }: NewEntry): number | null {
   if (order === undefined) return null;
-  if (thread === undefined) throw invalid('order', 'An order needs the thread that it is in.');
+  if (thread === undefined) throw invalid('order', 'An order needs a thread.');
   if (!Number.isFinite(order)) throw invalid('order', `The order must be a number, not ${order}.`);
   return order;
 }

@@ -58,7 +58,7 @@ export async function recall(
   if (keyword.hits === null && dense.hits === null) {
     throw new GeodeError(
       'memory_down',
-      ['No half of memory answers.', dense.trouble, keyword.trouble].filter(Boolean).join(' '),
+      ['Both halves of memory failed.', dense.trouble, keyword.trouble].filter(Boolean).join(' '),
     );
   }
   const ranked = fuse(
@@ -103,7 +103,7 @@ async function keywordHalf(
     return { hits: await parts.index.keyword({ ...search, words: queryWords, model }), trouble: null };
   } catch (thrown) {
     parts.indexer.wake();
-    const trouble = `The index is down (${reasonOf(thrown)}); words are looked up in the memory file.`;
+    const trouble = `The index is down (${reasonOf(thrown)}); searched words in the memory file.`;
     try {
       return { hits: parts.truth.read((sql) => fallbackHits(sql, search, queryWords)), trouble };
     } catch (deeper) {
@@ -123,7 +123,7 @@ async function embedQuery({ indexer, queue }: RecallParts, text: string, options
   try {
     const [vector] = await queue.embed([text.slice(0, queue.embedder.chunkLength)], 'query', options);
     if (vector === undefined)
-      throw new GeodeError('embedder_failed', 'The embedder gave no vector for the query.');
+      throw new GeodeError('embedder_failed', 'The embedder returned no vector for the query.');
     return { vector, model: model.id };
   } catch (thrown) {
     throwIfCancelled(options.signal, 'The call');

@@ -63,7 +63,7 @@ export async function storeAll(
   if (writings.length > limits.entriesPerStore) {
     throw new GeodeError(
       'too_large',
-      `There are ${writings.length} entries in one call; the most is ${limits.entriesPerStore}.`,
+      `There are ${writings.length} entries in one call; the maximum is ${limits.entriesPerStore}.`,
     );
   }
   // Calls on the same key queue up now, before anything is awaited.
@@ -145,7 +145,7 @@ function checkPending(namespace: string, before: number, after: number, most: nu
   if (after <= most || after <= before) return;
   throw new GeodeError(
     'too_much_pending',
-    `${namespace} would have ${after} bytes of text waiting to be indexed; the most is ${most}. Nothing was stored.`,
+    `${namespace} would have ${after} bytes of text waiting to be indexed; the maximum is ${most}. Nothing was stored.`,
     { details: { pending: before, most } },
   );
 }
@@ -156,7 +156,7 @@ function withEntries(sql: Sql, namespace: string, written: readonly Written[], n
   return written.map(({ id, outcome, embedded }) => {
     const entry = entries.get(id);
     if (entry === undefined)
-      throw new GeodeError('internal', `The entry ${id} is not there after writing it.`);
+      throw new GeodeError('internal', `The entry ${id} is missing after it was written.`);
     return { entry, outcome, embedded };
   });
 }

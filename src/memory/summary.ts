@@ -17,7 +17,7 @@ export function summaryOf(query: string, why: Omit<Explanation, 'summary'>): str
   const reasons = [
     why.exact === null ? null : exactly[why.exact],
     written.length === 0 ? null : `it has ${[...new Set(written)].join(', ')}`,
-    why.keyword !== null && written.length === 0 ? 'words of the query stand around it' : null,
+    why.keyword !== null && written.length === 0 ? 'words of the query are near it' : null,
     why.dense === null ? null : `number ${why.dense.rank} in meaning`,
   ];
   return reasons.filter((reason) => reason !== null).join('; ');

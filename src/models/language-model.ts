@@ -57,7 +57,10 @@ export class SdkModel implements Model {
         return answer;
       }
     }
-    throw new GeodeError('provider_failed', `${this.id}: the answer had no end.`);
+    throw new GeodeError(
+      'provider_failed',
+      `${this.id}: the connection was lost before the answer was complete.`,
+    );
   }
 
   async *stream(request: ModelRequest, { signal }: Cancel = {}): AsyncGenerator<ModelEvent> {
@@ -145,7 +148,7 @@ export class SdkModel implements Model {
       } else if (part.type === 'error') {
         throw part.error;
       } else if (part.type === 'abort') {
-        throw new Error('The call was stopped.');
+        throw new Error('The call was cancelled.');
       }
     }
     if (text === '' && calls.length === 0 && finish === 'other') throw new Error('The answer is empty.');

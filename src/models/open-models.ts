@@ -52,7 +52,7 @@ function makeModel(id: string, options: ModelsOptions): Model {
     const known = Object.keys(options.services).join(', ') || 'none';
     throw new GeodeError(
       'no_provider',
-      `There is no model ${JSON.stringify(id)}: it is written SERVICE/MODEL, and the services are: ${known}.`,
+      `There is no model ${JSON.stringify(id)}. Use SERVICE/MODEL; the services are: ${known}.`,
     );
   }
   checkService(name, service);
@@ -77,7 +77,7 @@ function checkService(name: string, service: Service): void {
     throw new GeodeError('invalid_config', `providers.services.${name} needs a base_url.`);
   if (kind !== 'openai-compatible' && keyOf(service) === '')
     throw new GeodeError('no_provider', `providers.services.${name} has no key.`, {
-      hint: `Give it one with geode onboard provider, or store it with geode secrets set and name it there as secret.`,
+      hint: `Set one with geode onboard provider, or store it with geode secrets set and set secret to its name.`,
     });
 }
 

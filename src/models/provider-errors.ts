@@ -3,7 +3,7 @@ import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 /** The connection ended before the answer did. */
 export class CutAnswer extends Error {
   constructor() {
-    super('the connection was cut in the middle of the answer');
+    super('the connection was lost during the answer');
   }
 }
 
@@ -29,9 +29,13 @@ export async function providerError(model: string, thrown: unknown): Promise<Geo
   const status =
     APICallError.isInstance(cause) || StreamProviderError.isInstance(cause) ? cause.statusCode : undefined;
   if (status === 429 || status === 529) {
-    return new GeodeError('provider_limited', about(`the provider is overloaded or limits us: ${reason}`), {
-      cause: thrown,
-    });
+    return new GeodeError(
+      'provider_limited',
+      about(`the provider is overloaded or limits the rate: ${reason}`),
+      {
+        cause: thrown,
+      },
+    );
   }
   if (status === 401 || status === 403 || status === 402) {
     return new GeodeError(

@@ -261,5 +261,5 @@ async function isHealthy(sandbox: Sandbox): Promise<boolean> {
 }
 
 function closed(): GeodeError {
-  return new GeodeError('cancelled', 'Geode is shutting down; no sandbox is given out any more.');
+  return new GeodeError('cancelled', 'Geode is shutting down; no more sandboxes are available.');
 }

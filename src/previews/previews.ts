@@ -176,7 +176,7 @@ type PathParts = NonNullable<ReturnType<typeof pathParts>>;
 const stranger: Refused = { status: 403, why: 'Pages of other origins may not call this preview.' };
 const needsToken: Refused = {
   status: 401,
-  why: 'The link to this preview is over. Ask for a new one: geode sandbox open CHAT PORT',
+  why: 'The link to this preview has expired. Get a new one: geode sandbox open CHAT PORT',
 };
 
 function entryFor(sandbox: PreviewedSandbox, port: number, now: () => number): Entry {

@@ -37,8 +37,8 @@ export async function* collectArtifacts(
       seen.add(path);
       if (type === 'directory' || path === buildFolder || path.startsWith(`${buildFolder}/`)) continue;
       if (type !== 'file') yield missed(path, `it is a ${type}, not a file`);
-      else if (seen.size > mostFiles) return yield missed(path, `the most is ${mostFiles} files`);
-      else if (total + size > mostBytes) yield missed(path, `the most is ${mostBytes} bytes in all`);
+      else if (seen.size > mostFiles) return yield missed(path, `the maximum is ${mostFiles} files`);
+      else if (total + size > mostBytes) yield missed(path, `the maximum is ${mostBytes} bytes in total`);
       else {
         total += size;
         yield await fetched(files, path, cancel);

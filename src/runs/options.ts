@@ -60,12 +60,12 @@ export function checkRunOptions(options: RunOptions, source: string): void {
   const { files = {}, cwd = '.' } = options;
   const paths = Object.keys(files);
   if (paths.length > mostFiles)
-    throw new GeodeError('too_large', `The run has ${paths.length} files; the most is ${mostFiles}.`);
+    throw new GeodeError('too_large', `The run has ${paths.length} files; the maximum is ${mostFiles}.`);
   for (const path of [...paths, cwd]) checkInside(path);
   if (paths.some((path) => posix.normalize(path) === source)) {
     throw new GeodeError(
       'invalid_input',
-      `The file ${source} is the code itself; give the input another name.`,
+      `The file ${source} is the code itself; use another name for the input.`,
     );
   }
 }

@@ -42,7 +42,7 @@ export class PullAllowance {
     if (this.#rules.registries.includes(registry)) return;
     throw new GeodeError(
       'image_not_allowed',
-      `The image ${name} is not here, and the registry ${registry} is not one that it may be fetched from without the scope admin.`,
+      `The image ${name} is not here, and pulling from the registry ${registry} needs the scope admin.`,
       { details: { registry, registries: this.#rules.registries } },
     );
   }
@@ -61,7 +61,7 @@ export class PullAllowance {
         if (counted > mostBytes)
           throw tooLarge(name, `it has more than ${mostBytes} bytes`, 'images.pull_size');
         if (spent.bytes > mostBytesPerDay)
-          throw tooLarge(name, `${user} has fetched ${mostBytesPerDay} bytes today`, 'images.pull_per_day');
+          throw tooLarge(name, `${user} has pulled ${mostBytesPerDay} bytes today`, 'images.pull_per_day');
       },
     };
   }
@@ -78,8 +78,8 @@ export class PullAllowance {
 }
 
 function tooLarge(name: string, why: string, setting: string): GeodeError {
-  return new GeodeError('too_large', `The image ${name} is not fetched: ${why}.`, {
-    hint: `Name a smaller image, or ask the operator to raise \`${setting}\` or to pull the image.`,
+  return new GeodeError('too_large', `The image ${name} was not pulled: ${why}.`, {
+    hint: `Use a smaller image, or ask the operator to raise \`${setting}\` or to pull the image.`,
   });
 }
 

@@ -44,7 +44,7 @@ export class FairQueue {
     throwIfCancelled(signal, 'Waiting for a turn');
     if (this.#running < this.#options.concurrency) return this.#begin();
     if (this.waiting >= this.#options.mostWaiting) {
-      throw new GeodeError('queue_full', `${this.waiting} runs are waiting already; the most is that many.`);
+      throw new GeodeError('queue_full', `${this.waiting} runs are already waiting, the maximum.`);
     }
     const waiter: Waiter = { granted: false };
     this.#lines.set(user, [...(this.#lines.get(user) ?? []), waiter]);

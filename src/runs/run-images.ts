@@ -83,7 +83,7 @@ class Pull {
       {
         ms: options.deadlineMs,
         what: `Pulling ${name}`,
-        hint: 'Try again, raise `runs.pull_timeout`, or pull the image by hand.',
+        hint: 'Try again, raise `runs.pull_timeout`, or pull the image yourself.',
         signal: this.#stop.signal,
       },
       (signal) => this.#fetch(images, signal),
@@ -148,10 +148,10 @@ class Pull {
 export function checkImageName(name: string): string {
   const last = name.slice(name.lastIndexOf('/') + 1);
   if (!/^[a-z0-9][\w./:@-]{0,254}$/i.test(name)) {
-    throw new GeodeError('invalid_input', `${JSON.stringify(name)} is not the name of an image.`);
+    throw new GeodeError('invalid_input', `${JSON.stringify(name)} is not an image name.`);
   }
   if (/:\w[\w.-]*$/.test(last)) return name;
   throw new GeodeError('invalid_input', `The image ${name} has no tag.`, {
-    hint: `Say which one: ${name}:TAG or ${name}@sha256:….`,
+    hint: `Add one: ${name}:TAG or ${name}@sha256:….`,
   });
 }

@@ -95,7 +95,7 @@ async function openHatch(
 ): Promise<OpenHatch | undefined> {
   const spec = asked === undefined ? egress?.initial(user) : asked;
   if (spec === undefined || spec === null) return undefined;
-  if (egress === undefined) throw new GeodeError('cannot_enforce', 'Runs have no way out here.');
+  if (egress === undefined) throw new GeodeError('cannot_enforce', 'Runs have no network here.');
   return egress.open(sandbox, { sandboxId: sandbox.id, user }, spec, { signal });
 }
 

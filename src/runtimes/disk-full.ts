@@ -6,8 +6,8 @@ export async function orDiskFull<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    throw new GeodeError('disk_full', 'The disk that holds the sandboxes is full; nothing was made.', {
-      hint: 'Free space where `sandbox.state_dir` is, or remove a sandbox, then try again.',
+    throw new GeodeError('disk_full', 'The disk of the sandboxes is full; nothing was created.', {
+      hint: 'Free space on the disk of `sandbox.state_dir`, or remove a sandbox, then try again.',
       cause: error,
     });
   }

@@ -64,7 +64,7 @@ export async function whyNoDisks({ uid, platform, path }: Tools): Promise<string
   const folders = path.split(delimiter);
   for (const program of programs) {
     const found = await Promise.all(folders.map((folder) => isThere(join(folder, program), constants.X_OK)));
-    if (!found.includes(true)) return `there is no ${program}`;
+    if (!found.includes(true)) return `${program} is not installed`;
   }
   if (!(await isThere('/dev/loop-control', constants.W_OK))) return 'there are no loop devices';
   const systems = await readFile('/proc/filesystems', 'utf8').catch(() => '');
@@ -134,7 +134,7 @@ export async function checkDevice({ workspace }: Room, seen: number | undefined)
   if ((await lstat(workspace)).dev === seen) return;
   throw new GeodeError(
     'cannot_enforce',
-    'The limit limits.diskBytes does not hold: the sandbox does not see the file system that was mounted for it.',
+    'limits.diskBytes has no effect: the sandbox does not see the file system that was mounted for it.',
     { hint: 'Run the engine and Geode on the same machine, or set the disk limit to null.' },
   );
 }
@@ -185,7 +185,7 @@ async function run({ path }: Tools, done: string, program: string, args: readonl
   await promisify(execFile)(program, args, options).catch((cause: { stderr?: string }) => {
     const words = cause.stderr?.trim() || reasonOf(cause);
     throw new GeodeError('cannot_enforce', `The disk of the sandbox could not be ${done}: ${words}`, {
-      hint: 'Set the disk limit to null, or correct what the message names.',
+      hint: 'Set the disk limit to null, or fix the cause in the message.',
       cause,
     });
   });

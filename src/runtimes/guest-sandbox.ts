@@ -149,7 +149,7 @@ export class GuestSandbox implements Sandbox {
 
   async tunnel(port: number, { signal }: Cancel = {}): Promise<Duplex> {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-      throw new GeodeError('invalid_input', `${port} is not a port: a whole number from 1 to 65535.`);
+      throw new GeodeError('invalid_input', `${port} is not a port: use a whole number from 1 to 65535.`);
     }
     const session = await this.#room.link.session({ signal });
     const stream = this.#room.link.stream(session, 'POST', `/v1/tunnel?port=${port}`, signal);

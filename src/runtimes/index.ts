@@ -62,7 +62,7 @@ export async function chooseRuntime(runtimes: readonly Runtime[], choice: Runtim
   const reasons = probed
     .map(({ runtime, found }) =>
       found.available
-        ? `${runtime.name}: ${found.version} is used only by name (set runtime.name to ${runtime.name})`
+        ? `${runtime.name}: ${found.version} is used only if named (set runtime.name to ${runtime.name})`
         : `${runtime.name}: ${found.reason} (${found.fix})`,
     )
     .join('; ');
@@ -75,7 +75,7 @@ export async function chooseRuntime(runtimes: readonly Runtime[], choice: Runtim
   }
   const asked =
     choice.name === 'auto'
-      ? 'No runtime that isolates works here.'
+      ? 'No isolating runtime works here.'
       : `The runtime ${choice.name} does not work here.`;
   throw new GeodeError('runtime_unavailable', `${asked} ${reasons}`);
 }

@@ -57,7 +57,7 @@ async function checkMount(mount: Mount, policy: MountPolicy, uid: number): Promi
   };
   const gone = () => refuse('it does not exist on the host');
   if (!isAbsolute(mount.source) || !isAbsolute(mount.target)) refuse('both paths must be absolute');
-  if (mount.source.includes('\0') || mount.target.includes('\0')) refuse('a path holds a NUL byte');
+  if (mount.source.includes('\0') || mount.target.includes('\0')) refuse('a path contains a NUL byte');
   const target = normalize(mount.target).replace(/(.)\/$/, '$1');
   if (reservedTargets.some((reserved) => overlaps(target, reserved)))
     refuse(`${target} belongs to the sandbox itself`);
@@ -66,16 +66,16 @@ async function checkMount(mount: Mount, policy: MountPolicy, uid: number): Promi
   if (source === '/') refuse('it is the whole host');
   const weak = await swappableIn(source, uid).catch(gone);
   if (weak !== undefined)
-    refuse(`others may write to ${weak} and could put a link in its place (chown it, or chmod go-w)`);
+    refuse(`others may write to ${weak} and could replace it with a link (chown it, or chmod go-w)`);
   const facts = await lstat(source).catch(gone);
   if (!facts.isDirectory() && !facts.isFile()) refuse('it is a socket or a device, not a folder or file');
 
   const shown = (await outOfBounds(policy)).find((path) => overlaps(source, path));
-  if (shown !== undefined) refuse(`it is in ${shown} or would show it, and that is out of bounds`);
+  if (shown !== undefined) refuse(`it is in ${shown} or contains it, which is forbidden`);
   const secret = source.split(sep).find((part) => secretNames.includes(part));
   if (secret !== undefined) refuse(`it is below a folder named ${secret}`);
   const isHome = await lstat(join(source, '.ssh')).catch(() => undefined);
-  if (isHome !== undefined) refuse('it holds a folder named .ssh');
+  if (isHome !== undefined) refuse('it contains a folder named .ssh');
 
   if (!(await anyRootAbove(source, policy.roots)))
     refuse(`it is not below one of the allowed roots (${policy.roots.join(', ') || 'none are set'})`);

@@ -19,9 +19,9 @@ export async function checkOpenFiles(
   if (openFiles <= hard) return;
   throw new GeodeError(
     'cannot_enforce',
-    `The ${runtime} runtime cannot honour limits.openFiles: this user may open at most ${hard} files.`,
+    `The ${runtime} runtime cannot enforce limits.openFiles: this user may open at most ${hard} files.`,
     {
-      hint: 'Ask for less, or raise the hard limit of this user (ulimit -Hn) and restart the host.',
+      hint: 'Use a lower limit, or raise the hard limit of this user (ulimit -Hn) and restart the host.',
       details: { runtime, field: 'limits.openFiles' },
     },
   );

@@ -144,7 +144,7 @@ export async function claimRoom(room: Room): Promise<void> {
   await ownFolder(dirname(room.folder));
   await mkdir(room.folder, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EEXIST') throw cause;
-    throw new GeodeError('invalid_input', `There is a sandbox ${room.id} already.`, {
+    throw new GeodeError('invalid_input', `The sandbox ${room.id} already exists.`, {
       hint: 'Adopt it, remove it, or choose another id.',
     });
   });
@@ -160,7 +160,7 @@ export async function ownFolder(path: string): Promise<void> {
   const facts = await mkdir(path, { recursive: true, mode: 0o700 })
     .then(() => lstat(path))
     .catch((cause) => {
-      throw refused(`cannot be made: ${reasonOf(cause)}`, cause);
+      throw refused(`cannot be created: ${reasonOf(cause)}`, cause);
     });
   const ours = process.getuid === undefined || facts.uid === process.getuid();
   if (facts.isDirectory() && ours && (facts.mode & 0o022) === 0) return;

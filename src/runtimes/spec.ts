@@ -28,7 +28,7 @@ export interface CheckedSpec extends SandboxSpec {
 /** Throws for any field that this runtime cannot enforce on this machine; nothing is ignored. */
 export function checkSpec(runtime: RuntimeName, { capabilities }: Available, spec: SandboxSpec): CheckedSpec {
   const refuse = (field: string, why: string, hint?: string): never => {
-    throw new GeodeError('cannot_enforce', `The ${runtime} runtime cannot honour ${field}: ${why}.`, {
+    throw new GeodeError('cannot_enforce', `The ${runtime} runtime cannot enforce ${field}: ${why}.`, {
       ...(hint === undefined ? {} : { hint }),
       details: { runtime, field },
     });
@@ -38,7 +38,7 @@ export function checkSpec(runtime: RuntimeName, { capabilities }: Available, spe
   if (network !== 'none' && network !== 'bridge') {
     refuse(
       'network',
-      `"${network}" would hand the sandbox the host's network`,
+      `"${network}" would give the sandbox the host's network`,
       'Use "none" (default) or "bridge".',
     );
   }
@@ -64,7 +64,7 @@ export function checkSpec(runtime: RuntimeName, { capabilities }: Available, spe
     if (wanted != null && !can)
       refuse(
         `limits.${field}`,
-        'nothing on this machine lets it enforce that limit',
+        'nothing on this machine can enforce that limit',
         'Set the limit to null, or choose another runtime.',
       );
   }
@@ -84,7 +84,7 @@ export function checkGrade(runtime: RuntimeName, grade: Grade, { minimumGrade = 
   if (isAtLeast(grade, minimumGrade)) return;
   throw new GeodeError(
     'cannot_enforce',
-    `The ${runtime} runtime cannot honour minimumGrade: the sandbox would have grade "${grade}", "${minimumGrade}" was asked for.`,
+    `The ${runtime} runtime cannot enforce minimumGrade: the sandbox would have grade "${grade}", but "${minimumGrade}" is required.`,
     { details: { runtime, field: 'minimumGrade' } },
   );
 }
@@ -109,13 +109,13 @@ export function checkEnv(env: Readonly<Record<string, string>>): Readonly<Record
     if (!variableName.test(name) || name.length > longestEnvName) {
       throw new GeodeError(
         'invalid_input',
-        `env has the name ${JSON.stringify(name)}, which no shell could use.`,
+        `env has the name ${JSON.stringify(name)}, which shells do not accept.`,
       );
     }
-    if (value.includes('\0')) throw new GeodeError('invalid_input', `env.${name} holds a NUL byte.`);
+    if (value.includes('\0')) throw new GeodeError('invalid_input', `env.${name} contains a NUL byte.`);
   }
   if (total > largestEnv)
-    throw new GeodeError('too_large', `env is ${total} bytes; the most is ${largestEnv}.`);
+    throw new GeodeError('too_large', `env has ${total} bytes; the maximum is ${largestEnv}.`);
   return env;
 }
 

@@ -52,9 +52,9 @@ export class Admission {
     const { most, mostPerUser } = this.#limits;
     const own = users.filter((other) => other === user).length;
     if (own >= mostPerUser)
-      return tooMany(`This user has ${own} sandboxes running; the most is ${mostPerUser}.`);
+      return tooMany(`This user has ${own} running sandboxes; the maximum is ${mostPerUser}.`);
     if (users.length >= most)
-      return tooMany(`${users.length} sandboxes are running here; the most is ${most}.`);
+      return tooMany(`${users.length} sandboxes are running here; the maximum is ${most}.`);
     return undefined;
   }
 }

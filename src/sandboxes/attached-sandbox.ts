@@ -115,7 +115,7 @@ export class AttachedSandbox {
    */
   async isWorking({ signal }: Cancel = {}): Promise<boolean> {
     if (this.paused) return false;
-    const asking = within({ ms: askDeadlineMs, what: 'Asking what runs', signal }, async (stop) => {
+    const asking = within({ ms: askDeadlineMs, what: 'Checking what runs', signal }, async (stop) => {
       const { processes, disowned } = await this.sandbox.processes({ signal: stop });
       return disowned.length > 0 || processes.some(({ state }) => state === 'running');
     });

@@ -42,7 +42,7 @@ export function checkName(name: string, what: 'user' | 'chat'): string {
     return name;
   throw new GeodeError(
     'invalid_input',
-    `That is not the name of a ${what}: it must be text of 1 to ${longestName} bytes in UTF-8.`,
+    `The ${what} name is not valid: use text of 1 to ${longestName} bytes in UTF-8.`,
   );
 }
 
@@ -59,8 +59,8 @@ export function checkLabels(labels: Readonly<Record<string, string>>): Readonly<
   throw new GeodeError(
     'invalid_input',
     wrong === undefined
-      ? `There are ${pairs.length} labels; the most is ${mostLabels}.`
-      : `The label ${JSON.stringify(wrong[0].slice(0, 128))} is not valid: up to 128 of a-z, 0-9, ".", "_", "/" and "-" for its name, text of up to ${longestLabel} for its value.`,
+      ? `There are ${pairs.length} labels; the maximum is ${mostLabels}.`
+      : `The label ${JSON.stringify(wrong[0].slice(0, 128))} is not valid: use up to 128 of a-z, 0-9, ".", "_", "/" and "-" for its name, and text of up to ${longestLabel} characters for its value.`,
   );
 }
 
@@ -88,7 +88,7 @@ const specFields: Readonly<Record<keyof PersistentSpec, true>> = {
 export function checkPersistentSpec(spec: PersistentSpec): PersistentSpec {
   const strange = Object.keys(spec).find((field) => !Object.hasOwn(specFields, field));
   if (strange === undefined) return JSON.parse(JSON.stringify(spec, finite));
-  throw new GeodeError('invalid_input', `A sandbox has no ${JSON.stringify(strange)}.`, {
+  throw new GeodeError('invalid_input', `A sandbox has no setting ${JSON.stringify(strange)}.`, {
     hint: `It has ${Object.keys(specFields).join(', ')}.`,
   });
 }
@@ -109,8 +109,8 @@ export function checkAgreement(
   );
   const [field] = runtime !== undefined && runtime !== made.runtime ? ['runtime'] : (fields[0] ?? []);
   if (field === undefined) return;
-  throw new GeodeError('sandbox_exists', `This chat has a sandbox that was made with another ${field}.`, {
-    hint: `Ask for it without ${field}, or remove it first.`,
+  throw new GeodeError('sandbox_exists', `The sandbox of this chat has another ${field}.`, {
+    hint: `Leave out ${field}, or remove the sandbox first.`,
     details: { field },
   });
 }

@@ -63,7 +63,7 @@ async function agreeWith({ registry, warn }: Sides, runtime: Runtime, cancel: Ca
       const labels = spec.labels ?? {};
       table.add({ id, user, chat, runtime: runtime.name, spec, labels, createdAt, activeAt: Date.now() });
     } else if (other.id !== id)
-      warn(`Sandbox ${id} belongs to a chat that has another one; it is left as it is.`);
+      warn(`Sandbox ${id} belongs to a chat that has another one; it stays unchanged.`);
   };
   for (const { id, owner: text, createdAt } of records) {
     const owner = parseOwner(text);

@@ -147,8 +147,7 @@ export class Registry implements AsyncDisposable {
 
   async pause(entry: SandboxRow, cancel: Cancel): Promise<void> {
     const held = this.heldOf(entry);
-    if (held === undefined)
-      throw new GeodeError('sandbox_stopped', 'A sandbox that does not run cannot be paused.');
+    if (held === undefined) throw new GeodeError('sandbox_stopped', 'Only a running sandbox can be paused.');
     await held.pause(cancel);
     this.#events.emit(entry.user, { type: 'sandbox-pause', ...named(entry) });
   }
@@ -199,7 +198,7 @@ export class Registry implements AsyncDisposable {
     const keys = chats.map((chat) => keyOf(user, chat));
     const begin = async () => {
       if (this.#closing !== undefined)
-        throw new GeodeError('stopping', 'This host is letting go of its sandboxes.');
+        throw new GeodeError('stopping', 'This host is detaching its sandboxes.');
       for (const chat of chats) await this.#arrivals.settle(this.table.find(user, chat), { signal });
       return work();
     };
@@ -233,7 +232,7 @@ export class Registry implements AsyncDisposable {
     if ((await this.find(user, chat)) === undefined) return;
     throw new GeodeError(
       'sandbox_exists',
-      `There is a sandbox of ${JSON.stringify(chat.slice(0, 200))} already.`,
+      `The sandbox ${JSON.stringify(chat.slice(0, 200))} already exists.`,
     );
   }
 
@@ -318,7 +317,7 @@ export class Registry implements AsyncDisposable {
     return this.#admission.admit(user, cancel, async () => {
       const { runtime, sandbox } = await this.#source.claim(spec, cancel);
       try {
-        throwIfCancelled(cancel.signal, 'Making the sandbox');
+        throwIfCancelled(cancel.signal, 'Creating the sandbox');
         await fill(sandbox.id);
         if (egress !== undefined) this.egress.remember(sandbox.id, egress);
         await runtime.assign(sandbox.id, ownerText({ user, chat, spec }));
@@ -357,9 +356,9 @@ function checkNetwork({ network = 'none' }: PersistentSpec, egress: EgressSpec |
   if (network === 'none' || egress === undefined) return;
   throw new GeodeError(
     'cannot_enforce',
-    `A policy cannot be held to in a sandbox with the network "${network}".`,
+    `A sandbox with the network "${network}" cannot have a network policy.`,
     {
-      hint: 'Leave the network out: the policy is the way out.',
+      hint: 'Leave the network out and allow hosts in the policy.',
     },
   );
 }

@@ -13,7 +13,7 @@ export function handleOf({ user, chat, spec }: SandboxRow, held: AttachedSandbox
     else
       throw new GeodeError(
         'cannot_enforce',
-        `The files of sandbox ${id} are not on this host: nothing can be undone.`,
+        `The files of sandbox ${id} are not on this host, so changes cannot be undone.`,
       );
   };
   const { id, runtime, grade, limits, softLimits, workdir, files, rootFiles, journals, env, tools } = sandbox;

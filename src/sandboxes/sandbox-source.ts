@@ -39,7 +39,7 @@ export class SandboxSource implements AsyncDisposable {
   runtime(name: RuntimeName): Runtime {
     const runtime = this.#options.runtimes.find((candidate) => candidate.name === name);
     if (runtime !== undefined) return runtime;
-    throw new GeodeError('runtime_unavailable', `The ${name} runtime is not known here.`);
+    throw new GeodeError('runtime_unavailable', `The ${name} runtime is unknown here.`);
   }
 
   /** An unused blank sandbox, which the pool forgets. */

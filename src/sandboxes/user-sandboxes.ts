@@ -81,15 +81,12 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
     inspect: (chat, cancel) => registry.inspect(user, chat, cancel),
 
     async extend(chat, ms) {
-      const until = checkTime(
-        Date.now() + checkTime(ms, 'The time to extend by'),
-        'The time to keep it until',
-      );
+      const until = checkTime(Date.now() + checkTime(ms, 'The time to extend by'), 'The protection until');
       return note(chat, (table, id) => table.keepUntil(id, until));
     },
 
     async thinkingUntil(chat, time) {
-      checkTime(time, 'The time to think until');
+      checkTime(time, 'The reservation until');
       await note(chat, (table, id) => table.thinkUntil(id, time));
     },
 
@@ -130,8 +127,8 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
 }
 
 function otherEgress(): GeodeError {
-  return new GeodeError('sandbox_exists', 'This chat has a sandbox that may reach something else.', {
-    hint: 'Change what it may reach with geode egress allow and deny, or ask for it without --allow and --bind.',
+  return new GeodeError('sandbox_exists', 'The sandbox of this chat has another network policy.', {
+    hint: 'Change its policy with geode egress allow and deny, or leave out --allow and --bind.',
   });
 }
 

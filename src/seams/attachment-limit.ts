@@ -9,7 +9,7 @@ export function refuseLargeAttachments(attachments: readonly Attachment[]): void
   if (bytes <= mostBytes) return;
   throw new GeodeError(
     'too_large',
-    `The attachments have ${bytes} bytes together; the most is ${mostBytes}.`,
-    { hint: 'Put large files into the workspace of the sandbox first, and name them in the message.' },
+    `The attachments have ${bytes} bytes in total; the maximum is ${mostBytes}.`,
+    { hint: 'Copy large files to the workspace of the sandbox first, and name them in the message.' },
   );
 }

@@ -111,9 +111,9 @@ export function checkMostLimits(limits: Limits, most: Limits): void {
     const asked = value === null ? 'null, which means no limit' : String(value);
     throw new GeodeError(
       'forbidden',
-      `${titles[name]} is ${asked}, but at most ${largest} is allowed without the scope admin.`,
+      `${titles[name]} is ${asked}, but the maximum without the scope admin is ${largest}.`,
       {
-        hint: 'Ask for less, use a key with the scope admin, or raise the maximum in the config: `geode config` lists sandbox.max_*.',
+        hint: 'Use a lower limit, use a key with the scope admin, or raise the maximum in the config: `geode config` lists sandbox.max_*.',
         details: { field: titles[name], most: largest },
       },
     );

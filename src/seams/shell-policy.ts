@@ -31,9 +31,9 @@ export const defaultShellPolicy: ShellPolicy = { mode: 'standard', programs: def
 export function describePolicy(policy: ShellPolicy): string {
   switch (policy.mode) {
     case 'standard':
-      return 'standard: commands that destroy the system, open it up or read keys are refused';
+      return 'standard: refuses commands that destroy the system, weaken its security or read keys';
     case 'strict':
-      return `strict: only ${policy.programs.length} listed programs run, and none of them dangerously`;
+      return `strict: allows only ${policy.programs.length} listed programs, and no dangerous use of them`;
     case 'permissive':
       return 'permissive: OFF, every command runs and only the sandbox protects';
   }

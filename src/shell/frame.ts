@@ -70,10 +70,10 @@ export function dropStart(argument: Argument, characters: number): Argument {
 /** Refuses to run a text because of its source. */
 export function checkSource(source: Source | undefined, frame: Frame): void {
   if (source === 'downloaded') {
-    refuse(frame, 'download-and-run', 'It would run a download that nobody has read.');
+    refuse(frame, 'download-and-run', 'It would run a download that nobody has checked.');
   } else if (source === 'decoded') {
-    refuse(frame, 'hidden-command', 'It would run a command that an encoding hides.');
+    refuse(frame, 'hidden-command', 'It would run an encoded command that cannot be checked.');
   } else if (source !== undefined) {
-    refuse(frame, 'reverse-shell', 'It would run commands that arrive over a connection.');
+    refuse(frame, 'reverse-shell', 'It would run commands from a network connection.');
   }
 }

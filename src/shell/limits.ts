@@ -23,6 +23,6 @@ export class Budget {
   /** Counts one step and the length of a text. */
   spend(text: string): void {
     this.#left -= 1 + Math.floor(text.length / stretch);
-    if (this.#left < 0) throw new Refusal('too-complex', 'The command is too large to inspect.', text);
+    if (this.#left < 0) throw new Refusal('too-complex', 'The command is too large to check.', text);
   }
 }

@@ -5,7 +5,7 @@ import { excerpt, Refusal } from './verdict.ts';
 /** Parses a script like bash. Throws a refusal if the text has an error or is too expensive to parse. */
 export function parseScript(source: string): ParsedScript {
   if (source.includes('\0')) {
-    throw new Refusal('unparsable', 'The command holds a NUL byte.', excerpt(source));
+    throw new Refusal('unparsable', 'The command contains a NUL byte.', excerpt(source));
   }
   checkCost(source);
   const script = parse(source);

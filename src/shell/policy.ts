@@ -13,7 +13,7 @@ export function judge(command: string, policy: ShellPolicy = defaultShellPolicy)
   } catch (thrown) {
     if (thrown instanceof Refusal) return blocked(thrown.rule, thrown.message, thrown.at);
     // Stack overflow or a defect: an unchecked command does not run.
-    return blocked('too-complex', 'The command is too complex to inspect.', command);
+    return blocked('too-complex', 'The command is too complex to check.', command);
   }
 }
 

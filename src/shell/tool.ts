@@ -41,7 +41,7 @@ export function shellTool<Result extends FinishedCommand>(
 ) {
   return {
     name: 'shell',
-    description: 'Runs a shell command in the sandbox and returns what it printed and how it ended.',
+    description: 'Runs a shell command in the sandbox and returns its output and exit code.',
     input: shellInput,
     run: async (
       input: ShellInput,

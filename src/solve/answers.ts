@@ -13,17 +13,15 @@ const packageName = z
 /** A model's answer for an attempt. */
 export const solutionShape = z.object({
   language: z.string().describe('the language of the code'),
-  code: z.string().describe('the whole program, ready to run; empty only when a person is needed'),
+  code: z.string().describe('the whole program, ready to run; empty only if a person is needed'),
   files: z
     .array(z.object({ path: z.string(), content: z.string() }))
     .default([])
-    .describe('further text files that the code needs beside it'),
+    .describe('further text files that the code needs, next to it'),
   checks: z
     .string()
     .default('')
-    .describe(
-      'a test program in the same language, when no tests were given; empty when none can be written',
-    ),
+    .describe('a test program in the same language, if no tests are given; empty if none can be written'),
   dependencies: z
     .array(packageName)
     .max(20)
@@ -32,13 +30,13 @@ export const solutionShape = z.object({
   needs: z
     .string()
     .default('')
-    .describe('what only a person can give, such as a password or a decision; otherwise empty'),
+    .describe('what only a person can provide, such as a password or a decision; otherwise empty'),
 });
 
 export const reflectionShape = z.object({
   analysis: z.string().describe('what happened, from the evidence'),
   cause: z.string().describe('the root cause in one sentence'),
-  change: z.string().describe('what to do differently in the next attempt'),
+  change: z.string().describe('what to change in the next attempt'),
 });
 
 export const judgementShape = z.object({
@@ -71,7 +69,7 @@ export async function* askFor<T>(
     if (parsed.success) return parsed.data;
     if (lastTry || answer.finish === 'refused') {
       const why =
-        answer.finish === 'refused' ? 'declined to answer' : `answered in another form: ${parsed.reason}`;
+        answer.finish === 'refused' ? 'declined to answer' : `answered in another format: ${parsed.reason}`;
       throw new GeodeError('answer_unusable', `${model.id} ${why}.`, {
         details: { answer: answer.text.slice(0, 2_000) },
       });
@@ -81,7 +79,7 @@ export async function* askFor<T>(
       { role: 'assistant', text: answer.text || '(nothing)' },
       {
         role: 'user',
-        text: `That is not the JSON that was asked for: ${parsed.reason}. Send only the JSON.`,
+        text: `That is not the requested JSON: ${parsed.reason}. Send only the JSON.`,
       },
     ];
   }
@@ -99,12 +97,15 @@ async function* stream(
       continue;
     }
     // Text that was shown stays visible, so mark the new start.
-    if (event.type === 'restart') yield '\n\n(The connection was cut; the model begins again.)\n\n';
+    if (event.type === 'restart') yield '\n\n(The connection was lost; the model starts again.)\n\n';
     if (event.type !== 'answer') continue;
     onSpent({ usage: event.usage, cost: event.cost ?? 0 });
     return event;
   }
-  throw new GeodeError('provider_failed', `${model.id}: the answer had no end.`);
+  throw new GeodeError(
+    'provider_failed',
+    `${model.id}: the connection was lost before the answer was complete.`,
+  );
 }
 
 export function addSpent(a: Spent, b: Spent): Spent {
@@ -119,12 +120,12 @@ type Parsed<T> =
 function parseAnswer<T>(text: string, shape: z.ZodType<T>): Parsed<T> {
   const begin = text.indexOf('{');
   const end = text.lastIndexOf('}');
-  if (begin < 0 || end < begin) return { success: false, reason: 'it holds no JSON object' };
+  if (begin < 0 || end < begin) return { success: false, reason: 'it contains no JSON object' };
   try {
     const parsed = shape.safeParse(JSON.parse(text.slice(begin, end + 1)));
     if (parsed.success) return { success: true, data: parsed.data };
     return { success: false, reason: z.prettifyError(parsed.error).replaceAll('\n', ' ').slice(0, 500) };
   } catch {
-    return { success: false, reason: 'its JSON is broken' };
+    return { success: false, reason: 'its JSON is invalid' };
   }
 }

@@ -49,7 +49,7 @@ export class Author {
       });
       if (code.trim() === '') {
         this.#log.save({ ...attempt, state: 'failed', endedAt: new Date() });
-        return needs.trim() || 'The model gave no code.';
+        return needs.trim() || 'The model returned no code.';
       }
       yield { type: 'code', attempt: begun.number, language: attempt.language ?? '', code };
       return attempt;
@@ -73,7 +73,11 @@ export class Author {
     const prompt = reflectionPrompt(this.#request, attempt);
     const reflection = await this.#askCheap(attempt, prompt, reflectionShape).catch((thrown: unknown) => {
       if (!isGeodeError(thrown, 'answer_unusable')) throw thrown;
-      return { analysis: reasonOf(thrown), cause: attempt.verdict?.reason ?? '', change: 'Try another way.' };
+      return {
+        analysis: reasonOf(thrown),
+        cause: attempt.verdict?.reason ?? '',
+        change: 'Try a different approach.',
+      };
     });
     yield { type: 'reflection', attempt: attempt.number, reflection };
     return this.#log.save({ ...this.#log.current(attempt), reflection });

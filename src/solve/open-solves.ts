@@ -133,15 +133,15 @@ function checkRequest(given: SolveRequest): SolveRequest {
   if (problem.length > longestProblem) {
     throw new GeodeError(
       'too_large',
-      `The problem has ${problem.length} characters; the most is ${longestProblem}.`,
-      { hint: 'Say it shorter, and give long material as files.' },
+      `The problem has ${problem.length} characters; the maximum is ${longestProblem}.`,
+      { hint: 'Shorten it, and pass long material as files.' },
     );
   }
   if (language === undefined) return parsed.data;
   const { name } = languageOf(language);
   if (tests !== undefined && !testableLanguages.includes(name)) {
     throw new GeodeError('invalid_input', `Tests cannot be run for ${name}.`, {
-      hint: `Tests work for ${testableLanguages.join(', ')}. For others give the expected output.`,
+      hint: `Tests work for ${testableLanguages.join(', ')}. For other languages give the expected output.`,
     });
   }
   return { ...parsed.data, language: name };

@@ -24,13 +24,13 @@ export function solutionPrompt(request: SolveRequest, recalled: string, earlier:
       : `Language: ${request.language}`,
     request.egress === undefined
       ? 'Use only the standard library.'
-      : 'Packages that the program needs may be named in `dependencies`, as pip or npm take them; they are installed beforehand. The program itself has no network.',
+      : 'Packages that the program needs may be listed in `dependencies`, in the format of pip or npm; they are installed beforehand. The program itself has no network.',
     howChecked(request),
     filesPart(request),
     recalled,
     earlier.length === 0
       ? ''
-      : `Earlier attempts at this problem:\n${earlier.slice(-3).map(attemptPart).join('\n')}\nTake another way than these.`,
+      : `Earlier attempts at this problem:\n${earlier.slice(-3).map(attemptPart).join('\n')}\nUse a different approach.`,
   ];
   return { instructions: rules, text: parts.filter((part) => part !== '').join('\n\n') };
 }
@@ -38,7 +38,7 @@ export function solutionPrompt(request: SolveRequest, recalled: string, earlier:
 export function reflectionPrompt(request: SolveRequest, attempt: Attempt): Prompt {
   return {
     instructions: rules,
-    text: `Problem:\n${request.problem}\n\nThis attempt failed. Say from the evidence why, and what to change.\n${attemptPart(attempt)}`,
+    text: `Problem:\n${request.problem}\n\nThis attempt failed. Use the evidence to explain why, and what to change.\n${attemptPart(attempt)}`,
   };
 }
 
@@ -53,14 +53,14 @@ function howChecked({ tests, expect, language }: SolveRequest): string {
   if (tests !== undefined) return `It must pass these tests:\n${quote(bothEnds(tests, 20_000))}`;
   if (expect !== undefined) return `It must print exactly:\n${quote(bothEnds(expect, 5_000))}`;
   if (language !== undefined && !testableLanguages.includes(language)) return '';
-  return `No tests are given. Also write checks that a wrong program would fail, from the problem alone. In Python and JavaScript they see the names of the program; in shell they call ./solution.sh.`;
+  return `No tests are given. Also write checks that a wrong program would fail, based on the problem only. In Python and JavaScript they can use the names of the program; in shell they call ./solution.sh.`;
 }
 
 function filesPart({ files = {} }: SolveRequest): string {
   const names = Object.keys(files);
   if (names.length === 0) return '';
   const shown = names.slice(0, 10).map((name) => `${name}:\n${quote(bothEnds(files[name] ?? '', 2_000))}`);
-  return `Files beside the program:\n${shown.join('\n')}`;
+  return `Files next to the program:\n${shown.join('\n')}`;
 }
 
 function attemptPart({ code, run, verdict, reflection }: Attempt): string {
@@ -69,7 +69,7 @@ function attemptPart({ code, run, verdict, reflection }: Attempt): string {
     `Verdict: ${verdict?.reason ?? 'none'}`,
     run === null || run.stdout.trim() === '' ? '' : `Stdout:\n${bothEnds(run.stdout, 1_500)}`,
     run === null || run.stderr.trim() === '' ? '' : `Stderr:\n${bothEnds(run.stderr, 2_500)}`,
-    reflection === null ? '' : `What was learned: ${reflection.cause} ${reflection.change}`,
+    reflection === null ? '' : `Lesson: ${reflection.cause} ${reflection.change}`,
   ];
   return quote(lines.filter((line) => line !== '').join('\n'));
 }

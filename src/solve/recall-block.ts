@@ -42,8 +42,7 @@ export function recallBlock(
     return true;
   };
   for (const crystal of crystals)
-    if (add('Earlier solutions of problems like this one; they may not fit:', textOf(crystal)))
-      used.push(crystal);
+    if (add('Earlier solutions of similar problems; they may not fit:', textOf(crystal))) used.push(crystal);
   for (const note of notes) add('Notes that may help:', textOfNote(note));
   return { text: lines.join('\n'), tokens, crystals: used };
 }

@@ -84,7 +84,7 @@ export class Trial {
     if (egress === undefined)
       throw new GeodeError(
         'invalid_input',
-        `it needs the packages ${names}, and nothing is allowed for installing them; use the standard library.`,
+        `it needs the packages ${names}, but no registry is allowed; use the standard library.`,
       );
     const { installation, packages } = await install(runs, user, language ?? '', dependencies, egress, {
       signal: this.#signal,

@@ -52,7 +52,7 @@ export async function verifyCrystal(
     const names = dependencies.join(', ');
     if (egress === undefined)
       throw new GeodeError('invalid_input', `The crystal needs the packages ${names}.`, {
-        hint: 'Say where they may come from: --allow pypi, or --allow npm.',
+        hint: 'Allow a registry: --allow pypi, or --allow npm.',
       });
     const { packages, installation } = await install(runs, user, language, dependencies, egress, { signal });
     if (packages !== null) return packages;

@@ -124,14 +124,14 @@ function verdictOfTests(result: RunResult, finished: boolean, by: 'tests' | 'own
   const what = by === 'tests' ? 'the tests' : "the model's own checks";
   if (result.success && finished) return { label: 'verified', by, reason: `It passed ${what}.` };
   if (result.success) {
-    return { label: 'failed', by, reason: `It ended before ${what} were through, with exit code 0.` };
+    return { label: 'failed', by, reason: `It exited with code 0 before ${what} were complete.` };
   }
   return { label: 'failed', by, reason: `It did not pass ${what}: ${endOf(result)}.` };
 }
 
 function verdictOfProgram(result: RunResult, expect: string | undefined): Verdict {
   const by = expect === undefined ? 'exit-code' : 'expected-output';
-  if (!result.success) return { label: 'failed', by, reason: `It did not run to its end: ${endOf(result)}.` };
+  if (!result.success) return { label: 'failed', by, reason: `It did not run to the end: ${endOf(result)}.` };
   if (expect === undefined) {
     return { label: 'unverified', by, reason: 'It ended with exit code 0; nothing else was checked.' };
   }
@@ -142,7 +142,7 @@ function verdictOfProgram(result: RunResult, expect: string | undefined): Verdic
   return {
     label: 'failed',
     by,
-    reason: `It printed something else.\nExpected:\n${wanted}\nPrinted:\n${got}`,
+    reason: `The output differs.\nExpected:\n${wanted}\nPrinted:\n${got}`,
   };
 }
 
@@ -155,10 +155,10 @@ function tidy(text: string): string {
 }
 
 function endOf(result: RunResult): string {
-  if (result.outcome === 'timed-out') return 'it took too long and was stopped';
-  if (result.outcome === 'out-of-memory') return 'it used more memory than it may';
+  if (result.outcome === 'timed-out') return 'it exceeded its timeout and was stopped';
+  if (result.outcome === 'out-of-memory') return 'it exceeded its memory limit';
   if (result.outcome === 'compile-failed') return 'it does not compile';
-  if (result.signal !== null) return `it was ended by ${result.signal}`;
+  if (result.signal !== null) return `it was killed by ${result.signal}`;
   return `exit code ${result.exitCode}`;
 }
 

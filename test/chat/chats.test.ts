@@ -80,7 +80,7 @@ it('GW-2: somebody else cannot stop a run', async () => {
   await channel.say('room', '/stop', { sender: { id: 'bob', name: 'Bob' }, isGroup: true });
   await expect
     .poll(() => channel.shown('room'), soon)
-    .toContainEqual(expect.stringContaining('This chat belongs to somebody else'));
+    .toContainEqual(expect.stringContaining('This chat belongs to another person'));
   expect(scene.agents.turns[0]?.signal.aborted).toBe(false);
   await channel.say('room', '/stop', { sender: { id: 'ann', name: 'Ann' }, isGroup: true });
   await expect.poll(() => channel.shown('room'), soon).toContain('Stopped.');
@@ -108,7 +108,7 @@ it('GW-3: an unknown sender gets a code, nothing runs, and after the owner confi
     code: 'pairing_not_found',
   });
   await chats.pair(pairing?.code.toLowerCase() ?? '', { user: 'eve', by: 'socket' });
-  await expect.poll(() => channel.shown('eve').join(), soon).toContain('You are let in');
+  await expect.poll(() => channel.shown('eve').join(), soon).toContain('You are paired');
   await expect.poll(() => channel.shown('eve').at(-1), soon).toBe('You said do something');
   await channel.say('eve', 'hello');
   await expect.poll(() => channel.shown('eve').at(-1), soon).toBe('You said hello');
@@ -142,7 +142,7 @@ it('GW-3: takes so many messages a minute of one sender, and says once that othe
   for (let step = 0; step < 5; step += 1) await scene.channel.say('ann', `m${step}`);
   await scene.channel.say('bob', 'hello');
   await expect.poll(() => scene.channel.shown('bob'), soon).toContain('You said hello');
-  const refused = () => scene.channel.shown('ann').filter((text) => text.includes('was not taken'));
+  const refused = () => scene.channel.shown('ann').filter((text) => text.includes('was not accepted'));
   await expect.poll(() => refused().length, soon).toBe(1);
   await expect.poll(() => scene.agents.turns.length, soon).toBe(4);
 });
@@ -164,11 +164,11 @@ it('GW-3: shows exactly what a tool would do, and only the user of the chat can 
   ]);
   const allow = buttons[0]?.value ?? '';
   await channel.say('room', allow, { sender: { id: 'bob', name: 'Bob' }, isGroup: true });
-  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('belongs to somebody else');
+  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('belongs to another person');
   await channel.say('room', allow, ann);
   await expect.poll(() => channel.shown('room'), soon).toContain('It was allow-once');
   await channel.say('room', allow, ann);
-  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('it was answered already');
+  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('already answered or expired');
 });
 
 it('GW-3: what nobody allows in time counts as denied, and a late button does nothing', async () => {
@@ -180,13 +180,15 @@ it('GW-3: what nobody allows in time counts as denied, and a late button does no
   await expect.poll(() => channel.shown('ann'), soon).toContain('It was deny');
   const allow = channel.sent.find(({ buttons }) => (buttons ?? []).length > 0)?.buttons?.[0]?.value ?? '';
   await channel.say('ann', allow);
-  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('its time was up');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('already answered or expired');
 });
 
 it('GW-3: a budget of tokens is looked at before the model is asked, and shown by /status', async () => {
   await using scene = await chatScene(echo, { dailyBudget: { usd: null, tokens: 0 } });
   await scene.channel.say('ann', 'hello');
-  await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toContain('the tokens of today are spent');
+  await expect
+    .poll(() => scene.channel.shown('ann').at(-1), soon)
+    .toContain('the tokens for today are spent');
   expect(scene.agents.turns).toEqual([]);
   await scene.channel.say('ann', '/status');
   await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toContain('0 of 0 tokens');
@@ -204,16 +206,14 @@ it('reports a failure of the agent in the chat, and answers the next message', a
   await scene.channel.say('ann', 'one');
   await scene.channel.say('ann', 'two');
   await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toBe('You said two');
-  expect(scene.channel.shown('ann')).toContainEqual(
-    expect.stringContaining('That did not work: The key is wrong.'),
-  );
+  expect(scene.channel.shown('ann')).toContainEqual(expect.stringContaining('Failed: The key is wrong.'));
 });
 
 it('GW-4: /new forgets the conversation, /model begins one with another model, /help says what there is', async () => {
   await using scene = await chatScene(echo);
   const { channel, agents } = scene;
   await channel.say('ann', '/new');
-  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('A new conversation begins');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('A new conversation starts');
   expect(agents.stopped).toEqual(['test:ann']);
   await channel.say('ann', '/model mine/large');
   await channel.say('ann', 'hello');

@@ -52,7 +52,7 @@ describe.skipIf(!bubblewrap.available)(`agents that end${skipped}`, { timeout: 2
     const events = await say('always', 'crash always');
     expect(repliesOf(events)).toEqual([
       expect.stringContaining('tried once more'),
-      expect.stringMatching(/^That did not work: The agent crashed before it answered \(SIGKILL\)\./),
+      expect.stringMatching(/^Failed: The agent crashed before it answered \(SIGKILL\)\./),
     ]);
     steps['and after'] = [{ text: 'I am here.' }];
     expect(answerOf(await say('always', 'and after'))).toBe('I am here.');

@@ -128,11 +128,11 @@ it('GW-3: an expired button does nothing, for every person and in every chat', {
   await channel.say('room', 'quick', asAnn);
   await expect.poll(() => channel.shown('room'), soon).toContain('It was deny');
   await channel.say('room', codeAt('room'), asBob);
-  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('belongs to somebody else');
+  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('belongs to another person');
   await channel.say('bob', codeAt('room'));
-  await expect.poll(() => channel.shown('bob').at(-1), soon).toContain('Nothing waits for an answer');
+  await expect.poll(() => channel.shown('bob').at(-1), soon).toContain('No open question has the code');
   await channel.say('room', codeAt('room'), asAnn);
-  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('its time was up');
+  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('already answered or expired');
 
   // An open approval cannot be answered from another chat, not even of the same user.
   await channel.say('ann', 'slow');
@@ -142,7 +142,7 @@ it('GW-3: an expired button does nothing, for every person and in every chat', {
     ['room', asAnn],
   ] as const) {
     await channel.say(address, codeAt('ann'), who);
-    await expect.poll(() => channel.shown(address).at(-1), soon).toContain('Nothing waits for an answer');
+    await expect.poll(() => channel.shown(address).at(-1), soon).toContain('No open question has the code');
   }
   expect(channel.shown('ann').join()).not.toContain('It was');
   await channel.say('ann', codeAt('ann').replace(/^\/approve (\w+).*/, '/deny $1'));

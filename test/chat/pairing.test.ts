@@ -41,7 +41,7 @@ it('GW-3: the owner hears of a stranger in a private chat, and lets them in with
   await expect
     .poll(() => channel.shown('olga').at(-1), soon)
     .toBe('`Person eve` (`eve` on test) speaks as `test:eve` from now on.');
-  await expect.poll(() => channel.shown('eve').join(), soon).toContain('You are let in');
+  await expect.poll(() => channel.shown('eve').join(), soon).toContain('You are paired');
   // Earlier messages are answered in their order.
   await expect
     .poll(() => channel.shown('eve').filter((text) => text.startsWith('You said')), soon)
@@ -50,7 +50,9 @@ it('GW-3: the owner hears of a stranger in a private chat, and lets them in with
   await channel.say('eve', 'hello');
   await expect.poll(() => channel.shown('eve').at(-1), soon).toBe('You said hello');
   await channel.say('olga', question?.buttons?.[0]?.value ?? '');
-  await expect.poll(() => channel.shown('olga').at(-1), soon).toBe(`Nobody waits with the code ${code}.`);
+  await expect
+    .poll(() => channel.shown('olga').at(-1), soon)
+    .toBe(`Nobody is waiting with the code ${code}.`);
 });
 
 it('GW-3: nobody but the owner lets anybody in', async () => {
@@ -65,7 +67,7 @@ it('GW-3: nobody but the owner lets anybody in', async () => {
   await channel.say('eve', 'still here');
   await channel.say('room', '/pair', { sender: { id: 'ann', name: 'Ann' }, isGroup: true });
   await channel.say('room', `/pair ${code}`, { sender: { id: 'olga', name: 'Olga' }, isGroup: true });
-  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('belongs to somebody else');
+  await expect.poll(() => channel.shown('room').at(-1), soon).toContain('belongs to another person');
   expect(chats.senders()).toEqual([]);
   expect(chats.pairings()).toHaveLength(1);
   expect(channel.shown('ann').join()).not.toContain('Person eve');
@@ -83,7 +85,7 @@ it('GW-3: the owner says as whom, and a flood of strangers is not told one by on
   expect(told.length).toBeLessThanOrEqual(5);
   const code = chats.pairings().find(({ sender }) => sender === 's19')?.code ?? '';
   await channel.say('olga', `/pair ${code} Bad/Name`);
-  await expect.poll(() => channel.shown('olga').at(-1), soon).toContain('Say as whom');
+  await expect.poll(() => channel.shown('olga').at(-1), soon).toContain('Name the user');
   await channel.say('olga', `/pair ${code.toLowerCase()} ann`);
   await expect.poll(() => channel.shown('olga').at(-1), soon).toContain('speaks as `ann`');
   await channel.say('s19', 'hello');

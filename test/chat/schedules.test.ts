@@ -196,5 +196,5 @@ it('GW-5: what a schedule says in a chat is answered there', async () => {
     'schedule-add by test:ann',
   ]);
   await channel.say('ann', '/schedule tomorrow: run');
-  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('that is no time');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('that is not a time');
 });

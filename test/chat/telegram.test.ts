@@ -66,7 +66,7 @@ it('CH-1: telegram: the commands are in the menu of the bot', async () => {
   const commands = listed()[0]?.payload.commands;
   expect(commands).toContainEqual({
     command: 'stop',
-    description: 'stop the run; all: forget the messages that wait, too',
+    description: 'stop the run; all: drop the waiting messages too',
   });
   expect(JSON.stringify(commands)).not.toContain('"start"');
 });

@@ -73,7 +73,7 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
       // Nobody else can send it messages at the same time.
       const refused = await home.run([...claude, 'and one more']);
       expect(refused.code).not.toBe(0);
-      expect(refused.stderr).toContain('is at a terminal');
+      expect(refused.stderr).toContain('is in use at a terminal');
 
       process.kill((await home.host()).pid, 'SIGKILL');
       await using again = home.sit(claude, { columns: 90, rows: 40 });

@@ -43,14 +43,16 @@ describe.skipIf(!root || !bubblewrap.available)(`a full state disk${reason}`, pa
     await ended;
     expect([child.exitCode, said.stderr]).toEqual([
       125,
-      expect.stringMatching(/no space left for its journal.*\n.*Free space where `sandbox.state_dir`/),
+      expect.stringMatching(
+        /no space left for its journal.*\n.*Free space on the disk of `sandbox.state_dir`/,
+      ),
     ]);
     const refused = await home.run(['sandbox', 'create', 'second']);
     expect(refused).toEqual({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /^geode: The disk .* is full.*\n {2}Free space where `sandbox.state_dir`/,
+        /^geode: The disk .* is full.*\n {2}Free space on the disk of `sandbox.state_dir`/,
       ),
     });
     disk.empty();

@@ -18,7 +18,7 @@ describe.skipIf(!bubblewrap.available)(`geode solve and geode crystals${skipped}
 
   beforeAll(async () => {
     server = await startModelServer(({ prompt }) => {
-      if (prompt.includes('Say from the evidence')) {
+      if (prompt.includes('Use the evidence')) {
         return { text: JSON.stringify({ analysis: 'a', cause: 'It squares.', change: 'Double it.' }) };
       }
       const code = wrong ? 'def double(n): return n * n' : 'def double(n): return 2 * n';

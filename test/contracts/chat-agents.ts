@@ -273,7 +273,7 @@ export function chatAgentsContract({ title, skip, isInside, settings }: AgentMod
     it('CA-4, CA-5: reports a failing model and an ended sandbox in the chat; the chat continues', async () => {
       const { steps, say, client } = here;
       steps['fail please'] = [{ status: 401 }];
-      expect(answerOf(await say('seven', 'fail please'))).toMatch(/^That did not work: [\s\S]*refused/);
+      expect(answerOf(await say('seven', 'fail please'))).toMatch(/^Failed: [\s\S]*refused/);
       steps['wait for it'] = [{ text: '', calls: [shell('sleep 602')] }, { text: 'It came.' }];
       const waiting = say('seven', 'wait for it');
       await running(client, 'seven', 'sleep 602');

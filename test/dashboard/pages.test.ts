@@ -11,7 +11,7 @@ const never = new Promise(() => {});
 
 /** The first solution squares, the second doubles. */
 function answer({ prompt }: { readonly prompt: string }): Reply {
-  if (prompt.includes('Say from the evidence'))
+  if (prompt.includes('Use the evidence'))
     return { text: JSON.stringify({ analysis: 'a', cause: 'It squares.', change: 'Double it.' }) };
   if (prompt.includes('take your time'))
     return isBusy ? { text: '', hold: never } : { text: 'Now it is **done**.' };

@@ -25,7 +25,7 @@ describeDashboard(
       expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' });
       expect(await page.evaluate('document.cookie')).toBe('');
       await stranger.goto(url);
-      await stranger.getByText('This link was used already, or it is too old').waitFor();
+      await stranger.getByText('This link was already used or has expired').waitFor();
       await stranger.context().close();
       // A reload keeps the session.
       await page.reload();

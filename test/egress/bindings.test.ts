@@ -303,7 +303,7 @@ except urllib.error.HTTPError as error: print(error.code, error.read().decode())
           env: hatch.env,
           timeoutMs: 50_000,
         });
-        expect(result.stdout).toMatch(/^402 .*the budget of today is spent/);
+        expect(result.stdout).toMatch(/^402 .*the budget for today is spent/);
         expect(upstream.seen.length).toBe(before);
       }
       await expect(
@@ -327,7 +327,7 @@ except urllib.error.HTTPError as error: print(error.code, error.read().decode())
       (await hatchFor(sandbox))[Symbol.dispose]();
       const newKey = await readFile(keyFile);
       await writeFile(keyFile, oldKey, { mode: 0o600 });
-      await expect(hatchFor(sandbox)).rejects.toThrow(/its key is gone or another/);
+      await expect(hatchFor(sandbox)).rejects.toThrow(/its key is missing or was replaced/);
       await writeFile(keyFile, newKey);
       expect(egress.secrets.remove('alice', 'openai')).toBe(true);
       expect(egress.secrets.remove('alice', 'openai')).toBe(false);

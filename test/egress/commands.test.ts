@@ -231,7 +231,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(shown).toContain('allow-once, allow-session, allow-always, deny');
       expect(await home.ok(['approvals', 'allow', first.id])).toContain('allow-once by socket');
       expect((await once).stdout).toBe(`hello from ${own}/once\n`);
-      expect((await home.run(['approvals', 'deny', first.id])).stderr).toContain('decided already');
+      expect((await home.run(['approvals', 'deny', first.id])).stderr).toContain('already decided');
 
       const refusing = fetch('/no');
       await home.ok(['approvals', 'deny', (await asked(1)).id, '--answer', 'not today']);

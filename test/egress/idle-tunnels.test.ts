@@ -90,7 +90,7 @@ describe.skipIf(!bubblewrap.available)(
 
       await running.write('\n');
       expect(await lines()).toBe(
-        `${most} HTTP/1.1 503 Geode: ${most} connections of this sandbox are open, and no more may be`,
+        `${most} HTTP/1.1 503 Geode: this sandbox has ${most} open connections, the maximum`,
       );
       expect(opened.audit.filter(({ status }) => status === 503)[0]).toMatchObject({
         verdict: 'failed',

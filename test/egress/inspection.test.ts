@@ -170,7 +170,7 @@ except OSError as error: print(type(error).__name__, getattr(error, 'reason', er
         expect(result.denied?.[0]).toMatchObject({
           rule: 'inspection',
           ask: `--allow ${target}`,
-          reason: expect.stringContaining('the client did not take the certificate of this sandbox'),
+          reason: expect.stringContaining('the client rejected the certificate of this sandbox'),
         });
       });
     });

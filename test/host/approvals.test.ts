@@ -132,7 +132,7 @@ describe('approvals', () => {
     const late = await approvals.ask({ ...request, waitMs: 20 });
     expect(late).toMatchObject({ state: 'expired', decision: 'deny', decidedBy: null });
     expect(() => approvals.decide('ann', late.id, { decision: 'allow-once', by: 'me' })).toThrow(
-      expect.objectContaining({ code: 'approval_decided', message: expect.stringContaining('time was up') }),
+      expect.objectContaining({ code: 'approval_decided', message: expect.stringContaining('time ran out') }),
     );
 
     const leaving = new AbortController();

@@ -59,6 +59,6 @@ it('CLI-1: reports a platform that cannot be reached or answers nonsense', async
   for (const name of ['telegram', 'discord', 'slack'])
     await expect(
       checkChannel(name, { api_url: `http://127.0.0.1:${port}`, groups: 'off' }, values),
-    ).rejects.toMatchObject(failed('makes no sense'));
+    ).rejects.toMatchObject(failed('the answer is not valid'));
   await closeServer(server);
 });

@@ -210,7 +210,7 @@ describe('names of images', () => {
   it.each(['', 'UPPER', '-x', 'a b', '../x', 'x:', 'x@sha256:short', 'http://x/y', `${'a'.repeat(600)}`])(
     'refuses %j',
     (text) => {
-      expect(() => parseReference(text)).toThrow(/is not the name of an image/);
+      expect(() => parseReference(text)).toThrow(/is not an image name/);
     },
   );
 });

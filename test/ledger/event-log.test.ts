@@ -95,7 +95,7 @@ describe('the event stream', () => {
     const events = new EventLog(ledger, { log });
     ledger[Symbol.dispose]();
     events.emit('ann', removed('lost'));
-    expect(lines).toEqual([expect.stringContaining('could not be kept')]);
+    expect(lines).toEqual([expect.stringContaining('could not be stored')]);
     ledger = new Ledger(join(folder.path, 'ledger.db'), [eventChapter]);
   });
 });

@@ -78,7 +78,7 @@ describe('a link that breaks', () => {
     });
     await expect(Link.open(wrong, { deadlineMs: 1_500 })).rejects.toMatchObject({
       code: 'sandbox_not_ready',
-      message: expect.stringContaining('posed as its guest'),
+      message: expect.stringContaining('pretended to be its guest'),
     });
     const right = await Link.open(guest.options({ fresh: false }), { deadlineMs: 10_000 });
     expect(

@@ -87,7 +87,7 @@ describe('the record of calls', () => {
       ledger[Symbol.dispose]();
       await Promise.all([log.add(record('last')), log.add(record('last'))]);
       expect(vi.getTimerCount()).toBe(0);
-      expect(warnings).toEqual(['Calls of tools are not in the audit']);
+      expect(warnings).toEqual(['Tool calls are missing in the audit']);
     } finally {
       vi.useRealTimers();
     }

@@ -86,8 +86,13 @@ describe('embedding through a service (MEM-3)', () => {
       1,
     ],
     ['broken JSON', (response) => response.end('{"data": [{"ind'), /not JSON/, 1],
-    ['JSON of another shape', (response) => json(response, { data: 'none' }), /as many vectors/, 1],
-    ['too few vectors', (response) => json(response, { data: [] }), /as many vectors/, 1],
+    [
+      'JSON of another shape',
+      (response) => json(response, { data: 'none' }),
+      /different number of vectors/,
+      1,
+    ],
+    ['too few vectors', (response) => json(response, { data: [] }), /different number of vectors/, 1],
     [
       'vectors of another size',
       (response) => json(response, { data: [{ index: 0, embedding: [1, 2, 3] }] }),

@@ -103,7 +103,7 @@ describe.skipIf(missing.length > 0)(`GL-4: docker over TLS${reason}`, () => {
     });
     expect(await probed({ host, tls: { ca } })).toMatchObject({
       available: false,
-      reason: expect.stringContaining('refused our certificate'),
+      reason: expect.stringContaining('refused the client certificate'),
     });
     expect(await probed({ host, tls: { ca: '/nowhere/ca.pem' } })).toMatchObject({
       available: false,
@@ -111,7 +111,7 @@ describe.skipIf(missing.length > 0)(`GL-4: docker over TLS${reason}`, () => {
     });
     expect(await probed({ host, tls: { ca, cert } })).toMatchObject({
       available: false,
-      reason: expect.stringContaining('go together'),
+      reason: expect.stringContaining('must be set together'),
     });
     expect((await probed({ host })).available).toBe(false);
   });

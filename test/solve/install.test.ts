@@ -68,7 +68,7 @@ describe.skipIf(!works)(`packages of a solution${works ? '' : ` (skipped: ${reas
       expect(result.outcome).toBe('failed');
       return result.verdict?.reason;
     };
-    expect(await refused('python')).toContain('nothing is allowed for installing them');
+    expect(await refused('python')).toContain('no registry is allowed');
     const nowhere = { policy: { mode: 'deny-all', allow: [], deny: [] }, bindings: [] } as const;
     expect(await refused('python', nowhere)).toContain('pypi.org');
     expect(await refused('python', fromIndex())).toContain('is not the name of a package');

@@ -205,7 +205,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     await using shop = await open((call) =>
       call.prompt.includes('secret word')
         ? solution('', '', 'python', 'I need the secret word.')
-        : call.prompt.includes('failed. Say from the evidence')
+        : call.prompt.includes('failed. Use the evidence')
           ? reflection('no idea')
           : solution(crashing),
     );
@@ -226,7 +226,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
       'class Doubler:\n    def __call__(self, amount):\n        return amount ** 3\ndouble = Doubler()',
     ];
     await using shop = await open((call) =>
-      call.prompt.includes('failed. Say from the evidence')
+      call.prompt.includes('failed. Use the evidence')
         ? reflection('still wrong')
         : solution(codes.shift() ?? 'raise SystemExit(1)'),
     );
@@ -237,7 +237,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
 
   it('a spent budget, prose for an answer and an unknown language end as results with what was spent', async () => {
     await using shop = await open((call) =>
-      call.prompt.includes('failed. Say from the evidence')
+      call.prompt.includes('failed. Use the evidence')
         ? reflection('unclear')
         : call.prompt.includes('prose')
           ? { text: 'Dear user, I would rather talk.' }
@@ -280,11 +280,11 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     const stop = new AbortController();
     await using shop = await open((call, number) => {
       if (number === 2) stop.abort();
-      return number <= 2 && call.prompt.includes('failed. Say')
+      return number <= 2 && call.prompt.includes('failed. Use')
         ? reflection('gone')
         : number === 1
           ? solution(wrong)
-          : call.prompt.includes('failed. Say')
+          : call.prompt.includes('failed. Use')
             ? reflection('squares')
             : solution(right);
     });
@@ -296,7 +296,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     const events: SolveEvent[] = [];
     for await (const event of shop.solves.of('alice').resume(kept?.id ?? '')) events.push(event);
     expect(resultOf(events)).toMatchObject({ outcome: 'solved', attempts: 2 });
-    expect(shop.server.calls.filter(({ prompt }) => !prompt.includes('failed. Say'))).toHaveLength(2);
+    expect(shop.server.calls.filter(({ prompt }) => !prompt.includes('failed. Use'))).toHaveLength(2);
     expect(() => shop.solves.of('alice').get('nothing')).toThrow(/no solve/);
   });
 

@@ -46,9 +46,13 @@ export function acpDriver(options: AcpOptions): AgentDriver {
     name: `acp:${name}`,
     check(model) {
       if (model !== null)
-        throw new GeodeError('invalid_input', `The model of acp:${name} is set where the agent is.`, {
-          hint: `Set it in acp.agents.${name}.env or in its command.`,
-        });
+        throw new GeodeError(
+          'invalid_input',
+          `The model of acp:${name} is configured for the agent, not per conversation.`,
+          {
+            hint: `Set it in acp.agents.${name}.env or in its command.`,
+          },
+        );
     },
     open: (sandboxes, chat, signal) =>
       openBound(sandboxes, chat, {
@@ -99,7 +103,7 @@ async function reachProgram(turn: DriverTurn, options: AcpOptions): Promise<Reac
     await process.kill().catch(() => {});
   } else if (isOfThisTurn) {
     turn.keepLast([], withoutProgram(state));
-    throw new GeodeError('agent_failed', 'The agent ended during the turn, and its host with it.');
+    throw new GeodeError('agent_failed', 'The agent and its host both ended during the turn.');
   }
   return await startProgram(turn, withoutProgram(state), options);
 }
@@ -129,7 +133,7 @@ async function startProgram(turn: DriverTurn, before: AcpState, options: AcpOpti
       'agent_unavailable',
       `${options.command[0]} cannot be started in this sandbox: ${error.message}`,
       {
-        hint: `Use an image that has it, or name a folder of this machine that holds it in acp.agents.${options.name}.folder and begin in a new chat; docs/agents.md says how.`,
+        hint: `Use an image that has it, or set acp.agents.${options.name}.folder to a folder of this machine that has it, and start a new chat; see docs/agents.md.`,
         cause: error,
       },
     );

@@ -86,7 +86,7 @@ export class AcpConversation implements Disposable {
         clientInfo: { name: 'geode', version: '1' },
       });
       if (protocolVersion !== PROTOCOL_VERSION)
-        throw unavailable(`It speaks version ${protocolVersion} of ACP, not ${PROTOCOL_VERSION}.`);
+        throw unavailable(`The agent uses version ${protocolVersion} of ACP, not ${PROTOCOL_VERSION}.`);
       const canLoad = agentCapabilities?.loadSession === true;
       if (known !== null && canLoad) {
         this.#isLoading = true;
@@ -115,8 +115,8 @@ export class AcpConversation implements Disposable {
       const { closed } = this.#connection;
       await unlessStopped(() => closed, AbortSignal.timeout(lastWordsMs)).catch(() => {});
       const { words } = this.#stream;
-      const wrote = words === '' ? 'It wrote nothing else.' : `It wrote: ${words}`;
-      throw unavailable(`It did not answer ${this.#asked} within ${beginMs / 1000} s. ${wrote}`);
+      const wrote = words === '' ? 'It wrote no other output.' : `It wrote: ${words}`;
+      throw unavailable(`The agent did not answer ${this.#asked} within ${beginMs / 1000} s. ${wrote}`);
     }
     throw cancelled('The turn', this.#turn.signal.reason);
   }
@@ -217,8 +217,8 @@ export class AcpConversation implements Disposable {
 }
 
 function unavailable(why: string): GeodeError {
-  return new GeodeError('agent_unavailable', `The ACP agent cannot begin. ${why}`, {
-    hint: 'Run its command in the sandbox to see what it says; docs/agents.md shows agents that work.',
+  return new GeodeError('agent_unavailable', `The ACP agent did not start. ${why}`, {
+    hint: 'Run its command in the sandbox to see its output; docs/agents.md shows agents that work.',
   });
 }
 
@@ -246,6 +246,6 @@ function endOf({ stopReason: why }: PromptResponse, text: string): TurnEnd {
   if (why === 'max_tokens' || why === 'max_turn_requests') return { outcome: 'limit', text };
   throw new GeodeError(
     'agent_failed',
-    why === 'refusal' ? `The model refused to go on: ${text}` : `The agent ended the turn: ${why}.`,
+    why === 'refusal' ? `The model refused to continue: ${text}` : `The agent ended the turn: ${why}.`,
   );
 }

@@ -148,7 +148,7 @@ export async function connectTools(
   return await tools?.connect(sandbox, { signal });
 }
 
-const hostEnded = 'The host ended during this call. It may have been done or not: look first.';
+const hostEnded = 'The host ended during this call. The call may or may not have taken effect: check first.';
 
 /** Returns the end of a turn whose answer was complete when its host ended. */
 export async function beginOrGoOn(

@@ -8,7 +8,7 @@ export const scheduleTools: readonly AgentTool<HostPlace>[] = [
   onHost({
     name: 'schedule_add',
     description:
-      'Has a text said to you in this chat at set times, as if the person had written it. Use it when the person asks for something later or regularly.',
+      'Schedules a message to you in this chat, as if the person had written it. Use it when the person asks for something later or regularly.',
     input: z.strictObject({
       when: z
         .string()
@@ -21,7 +21,7 @@ export const scheduleTools: readonly AgentTool<HostPlace>[] = [
       catch_up: z
         .enum(catchUps)
         .default('once')
-        .describe('Of times that passed while nothing ran: one run makes up for them, or none.'),
+        .describe('For times that passed while no host ran: send one message, or none.'),
     }),
     async run({ when, text, catch_up: catchUp }, place) {
       const { id, next } = schedulesOf(place).add(place.chat, { when, text, catchUp }, agentOf(place));
@@ -30,7 +30,7 @@ export const scheduleTools: readonly AgentTool<HostPlace>[] = [
   }),
   onHost({
     name: 'schedule_list',
-    description: 'Lists what is said in this chat at set times.',
+    description: 'Lists the scheduled messages of this chat.',
     input: z.strictObject({}),
     async run(_, place) {
       const found = schedulesOf(place).list(place.chat);
@@ -42,14 +42,14 @@ export const scheduleTools: readonly AgentTool<HostPlace>[] = [
   }),
   onHost({
     name: 'schedule_remove',
-    description: 'Ends a schedule of this chat.',
+    description: 'Removes a schedule of this chat.',
     input: z.strictObject({ id: z.string().min(1).max(20) }),
     async run({ id }, place) {
       const isOwn = schedulesOf(place)
         .list(place.chat)
         .some((each) => each.id === id);
       if (!isOwn || !schedulesOf(place).remove(id, agentOf(place))) return `This chat has no schedule ${id}.`;
-      return `Schedule ${id} is ended.`;
+      return `Removed schedule ${id}.`;
     },
   }),
 ];
@@ -61,5 +61,5 @@ function agentOf({ chat }: HostPlace): string {
 
 function schedulesOf({ schedules }: HostPlace): UserSchedules {
   if (schedules !== undefined) return schedules;
-  throw new GeodeError('stopping', 'Nothing can be scheduled at this moment.', { hint: 'Try again.' });
+  throw new GeodeError('stopping', 'Schedules are not available at the moment.', { hint: 'Try again.' });
 }

@@ -26,7 +26,7 @@ export const workspaceTools: readonly AgentTool<WorkPlace>[] = [
   inWorkspace({
     name: 'shell',
     description:
-      'Runs a shell command in the sandbox and returns what it printed and how it ended. It starts in the workspace.',
+      'Runs a shell command in the sandbox and returns its output and exit code. It starts in the workspace.',
     input: shellInput,
     async run(input, place, call) {
       const { sandbox, signal } = place;
@@ -53,7 +53,7 @@ export const workspaceTools: readonly AgentTool<WorkPlace>[] = [
   }),
   inWorkspace({
     name: 'write_file',
-    description: 'Writes a file of the workspace in one step and makes the folders above it.',
+    description: 'Writes a file in the workspace atomically and creates missing parent folders.',
     input: z.strictObject({ path, content: z.string().max(2_000_000) }),
     async run({ path: file, content }, place, call) {
       const { sandbox, signal } = place;
@@ -70,7 +70,7 @@ export const workspaceTools: readonly AgentTool<WorkPlace>[] = [
       const { sandbox, signal } = place;
       const before = await sandbox.files.readText(file, { signal });
       const places = before.split(old).length - 1;
-      if (places !== 1) throw new Error(`The text occurs ${places} times in ${file}; it must be once.`);
+      if (places !== 1) throw new Error(`The text occurs ${places} times in ${file}; it must occur once.`);
       const detail = `${file}:\n${old}\n\nbecomes\n\n${replacement}`;
       await mayEdit(place, { call, tool: 'edit_file', path: file, detail });
       await sandbox.files.write(
@@ -90,7 +90,7 @@ export const workspaceTools: readonly AgentTool<WorkPlace>[] = [
       const lines = entries.map(({ path: at, type, size }) =>
         type === 'file' ? `${at} (${size})` : `${at}/`,
       );
-      return [...lines, ...(truncated ? ['[There are more.]'] : [])].join('\n') || '[Empty]';
+      return [...lines, ...(truncated ? ['[There are more entries.]'] : [])].join('\n') || '[Empty]';
     },
   }),
 ];
@@ -98,7 +98,7 @@ export const workspaceTools: readonly AgentTool<WorkPlace>[] = [
 export const hostTools: readonly AgentTool<HostPlace>[] = [
   onHost({
     name: 'memory_search',
-    description: 'Searches what is remembered between chats, by meaning and by word.',
+    description: 'Searches the memory shared by chats, by meaning and by word.',
     input: z.strictObject({
       query: z.string().min(1).max(2000),
       limit: z.int().min(1).max(20).default(5),
@@ -106,12 +106,12 @@ export const hostTools: readonly AgentTool<HostPlace>[] = [
     async run({ query, limit }, { memory, signal }) {
       const { results } = await memory.recall({ text: query, limit }, { signal });
       const found = results.map(({ entry }) => `${entry.key}: ${entry.content.slice(0, 4000)}`);
-      return found.join('\n---\n') || 'Nothing is remembered about this.';
+      return found.join('\n---\n') || 'No entries match.';
     },
   }),
   onHost({
     name: 'memory_store',
-    description: 'Remembers a fact, a decision or a lesson for other chats.',
+    description: 'Stores a fact, a decision or a lesson for other chats.',
     input: z.strictObject({
       content: z.string().min(1).max(50_000),
       tags: z.array(z.string()).max(16).default([]),
@@ -153,13 +153,13 @@ async function mayEdit(
 
 function refused(): GeodeError {
   return new GeodeError('forbidden', 'A person did not allow this call.', {
-    hint: 'Do something else, or say what you wanted and why.',
+    hint: 'Do something else, or explain what you wanted and why.',
   });
 }
 
 /** A person denied it, or nobody answered in time. */
 export const deniedText =
-  'A person did not allow this command. Do not try it again, nor the same by other means; say what you wanted and why.';
+  'A person denied this command. Do not try it again, not even by other means; explain what you wanted and why.';
 
 export const builtinTools: readonly ModelTool[] = [...workspaceTools, ...hostTools];
 
@@ -205,7 +205,7 @@ export async function runToolOf<Place extends { readonly signal: AbortSignal }>(
   const tool = tools.find((each) => each.name === name);
   try {
     if (tool === undefined)
-      throw new Error(`There is no tool ${name}; there are: ${tools.map((each) => each.name).join(', ')}.`);
+      throw new Error(`There is no tool ${name}. Available: ${tools.map((each) => each.name).join(', ')}.`);
     return { id, tool: name, output: shortened(await tool.run(input, place, id)), failed: false };
   } catch (error) {
     if (place.signal.aborted) throw error;

@@ -122,7 +122,7 @@ export function userLine(text: string): string {
 export function permissionLine(requestId: string, input: unknown, isAllowed: boolean): string {
   const response = isAllowed
     ? { behavior: 'allow', updatedInput: input }
-    : { behavior: 'deny', message: 'The person who was asked did not allow this.' };
+    : { behavior: 'deny', message: 'The person did not allow this.' };
   return lineOf({
     type: 'control_response',
     response: { subtype: 'success', request_id: requestId, response },

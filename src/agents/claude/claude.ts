@@ -105,7 +105,7 @@ async function reachProgram(turn: DriverTurn, options: ClaudeOptions): Promise<R
   const living = await findLiving(turn, before);
   if (living === undefined) {
     if (turn.isResumed && before.sent === turn.turn)
-      throw new GeodeError('agent_failed', 'Claude Code ended during the turn, and its host with it.');
+      throw new GeodeError('agent_failed', 'Claude Code and its host both ended during the turn.');
     return await startProgram(turn, before, options);
   }
   const { process, state } = living;
@@ -182,7 +182,7 @@ function startFailure(error: unknown, signal: AbortSignal): unknown {
     'agent_unavailable',
     `Claude Code cannot be started in this sandbox: ${error.message}`,
     {
-      hint: 'Use an image that has it, or name a folder of this machine that holds it in `claude.folder` and begin in a new chat; docs/agents.md says how.',
+      hint: 'Use an image that has it, or set `claude.folder` to a folder of this machine that has it, and start a new chat; see docs/agents.md.',
       cause: error,
     },
   );

@@ -38,7 +38,7 @@ export async function followTurn(
     for (;;) {
       const step = await nextLine(lines, turn.signal);
       if (step === 'stopped') return await reader.stop(lines);
-      if (step.done) throw new GeodeError('agent_failed', 'Claude Code ended without an answer.');
+      if (step.done) throw new GeodeError('agent_failed', 'Claude Code exited without an answer.');
       const end = reader.take(step.value);
       if (end !== undefined) return end;
     }
@@ -196,8 +196,8 @@ class TurnReader {
   #gone(why: string): GeodeError {
     const restarted = { session: randomUUID(), isBegun: false, process: null, calls: {}, asked: [] };
     this.#turn.keepLast([], { ...this.#state, ...restarted });
-    return new GeodeError('agent_failed', `Claude Code cannot go on with its session: ${why}`, {
-      hint: 'Its session in the workspace is gone or cannot be read. The next message begins a new one.',
+    return new GeodeError('agent_failed', `Claude Code cannot continue its session: ${why}`, {
+      hint: 'Its session in the workspace is missing or unreadable. The next message starts a new session.',
     });
   }
 }

@@ -112,7 +112,7 @@ async function start(
   } catch (error) {
     if (!isGeodeError(error, 'spawn_failed')) throw error;
     throw new GeodeError('agent_unavailable', `Codex cannot be started in this sandbox: ${error.message}`, {
-      hint: 'Use an image that has it, or name a folder of this machine that holds it in `codex.folder` and begin in a new chat; docs/agents.md says how.',
+      hint: 'Use an image that has it, or set `codex.folder` to a folder of this machine that has it, and start a new chat; see docs/agents.md.',
       cause: error,
     });
   }
@@ -124,7 +124,7 @@ async function modelUrl(sandbox: PersistentSandbox, signal: AbortSignal): Promis
     { argv: ['/bin/sh', '-c', 'printf %s "$OPENAI_BASE_URL"'] },
     { signal },
   );
-  if (stdout === '') throw new GeodeError('cannot_enforce', 'The sandbox has no way to the model.');
+  if (stdout === '') throw new GeodeError('cannot_enforce', 'The sandbox has no connection to the model.');
   return stdout;
 }
 
@@ -186,7 +186,7 @@ async function follow(
         if (stopReason(turn.signal) !== 'host-ends') await process.kill().catch(() => {});
         throw cancelled('The turn', turn.signal.reason);
       }
-      if (step.done) throw new GeodeError('agent_failed', 'Codex ended without an answer.');
+      if (step.done) throw new GeodeError('agent_failed', 'Codex exited without an answer.');
       const event: LineEvent = step.value;
       if (event.type === 'exit') throw endedEarly('Codex', event, turn.sandbox.limits);
       const line = event.type === 'line' ? parseCodexLine(event.text) : undefined;

@@ -14,17 +14,17 @@ export function endedEarly(
   const words = stderr.slice(-1000).trim();
   if (oomKilled) return outOfMemory(program, memoryBytes ?? null);
   if (unknownOption.test(words))
-    return new GeodeError('agent_unavailable', `${program} is of a version that is not supported: ${words}`, {
-      hint: 'Use the version of the image for agents: build it with `geode image build agent`, or install what images/agent/package.json names, and begin in a new chat.',
+    return new GeodeError('agent_unavailable', `This version of ${program} is not supported: ${words}`, {
+      hint: 'Build the image for agents with `geode image build agent`, or install the versions in images/agent/package.json, and start a new chat.',
     });
   const how = signal ?? `exit code ${exitCode}`;
-  return new GeodeError('agent_failed', `${program} ended (${how}) without an answer: ${words}`);
+  return new GeodeError('agent_failed', `${program} exited (${how}) without an answer: ${words}`);
 }
 
 /** A command of the agent may also have used up the memory. */
 function outOfMemory(program: string, memoryBytes: number | null): GeodeError {
   const limit = memoryBytes === null ? '' : ` (limit ${Math.round(memoryBytes / 1024 ** 2)} MB)`;
-  return new GeodeError('agent_failed', `${program} ended: its sandbox is out of memory${limit}.`, {
-    hint: 'Raise it with `agents.memory` in the config, and begin in a new chat: a sandbox keeps the limit that it was made with.',
+  return new GeodeError('agent_failed', `${program} exited: its sandbox ran out of memory${limit}.`, {
+    hint: 'Raise `agents.memory` in the config and start a new chat: a sandbox keeps the limit that it was created with.',
   });
 }

@@ -9,7 +9,7 @@ export function agentEnded(message: string, cause?: unknown): GeodeError {
 /** Leaves out the program's output: its journal has it, for the operator. */
 export function endOf({ exitCode, signal, timedOut, oomKilled, durationMs }: ExitFacts): GeodeError {
   if (timedOut)
-    return agentEnded(`The agent took longer than one turn may: ${Math.round(durationMs / 1000)} s.`);
+    return agentEnded(`The agent exceeded the timeout of one turn: ${Math.round(durationMs / 1000)} s.`);
   if (oomKilled) return agentEnded('The sandbox of the agent ran out of memory.');
   const how = signal === null ? `exit code ${exitCode}` : signal;
   return agentEnded(`The agent crashed before it answered (${how}).`);

@@ -47,7 +47,7 @@ export async function checkPlace(options: PlaceOptions, cancel: Cancel = {}): Pr
       'cannot_enforce',
       'Agents run inside sandboxes, and the native runtime has no walls.',
       {
-        hint: 'Set runtime.name to docker or bubblewrap; `geode doctor` says what works here.',
+        hint: 'Set runtime.name to docker or bubblewrap; `geode doctor` shows which works here.',
       },
     );
   await checkImage(runtime, options.image, cancel);
@@ -77,7 +77,7 @@ async function checkImage(runtime: Runtime, image: string, cancel: Cancel): Prom
   const own = /^localhost\/geode\/(\w+):/.exec(image)?.[1];
   const fix = own === undefined ? `docker pull ${image}` : `geode image build ${own}`;
   throw new GeodeError('image_missing', `The image of the agents, ${image}, is not on ${runtime.name}.`, {
-    hint: `Run \`${fix}\`, or name another one in container_agent.image.`,
+    hint: `Run \`${fix}\`, or set another one in container_agent.image.`,
   });
 }
 
@@ -105,7 +105,7 @@ async function workingNode(
     'agent_unavailable',
     `Node cannot run the agent in its sandbox. ${failures.join('; ')}`,
     {
-      hint: `Use an image with Node 24 in container_agent.image (now ${image}): \`geode image build agent\` makes one.`,
+      hint: `Set container_agent.image (now ${image}) to an image with Node 24: \`geode image build agent\` builds one.`,
     },
   );
 }
@@ -113,9 +113,9 @@ async function workingNode(
 export function wrongVersion(version: string): GeodeError {
   return new GeodeError(
     'agent_unavailable',
-    `The agent's program in the sandbox is of version ${version.slice(0, 40)}, this host of ${agentVersion}.`,
+    `The agent's program in the sandbox has version ${version.slice(0, 40)}, this host ${agentVersion}.`,
     {
-      hint: 'Leave container_agent.program out to use the host’s own, rebuild that with `npm run agent`, or rebuild the image with `geode image build agent`.',
+      hint: 'Remove container_agent.program from the config to use the host’s own, rebuild that with `npm run agent`, or rebuild the image with `geode image build agent`.',
     },
   );
 }

@@ -72,7 +72,7 @@ export async function reachProgram(
     };
   } catch (error) {
     if (signal.aborted) throw error;
-    throw agentEnded('The sandbox of the agent ended during the turn, and its host with it.', error);
+    throw agentEnded("The agent's sandbox and its host both ended during the turn.", error);
   }
 }
 

@@ -95,7 +95,7 @@ async function withProgram(
   const restarted = await bound();
   if (await restarted.rootFiles.exists(program, { signal })) return restarted;
   const name = JSON.stringify(chat);
-  throw new GeodeError('agent_unavailable', `The sandbox of ${name} was made without ${join(program)}.`, {
-    hint: `Copy what you need out of it (geode sandbox cp) and remove it (geode sandbox rm ${name}): the next message makes a new one.`,
+  throw new GeodeError('agent_unavailable', `The sandbox of ${name} was created without ${join(program)}.`, {
+    hint: `Copy the files you need (geode sandbox cp) and remove it (geode sandbox rm ${name}): the next message creates a new one.`,
   });
 }

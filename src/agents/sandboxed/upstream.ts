@@ -26,6 +26,6 @@ export function serviceOf(id: string, services: Readonly<Record<string, ModelSer
   const service = services[id.slice(0, id.indexOf('/'))];
   const upstream = service && upstreamOf(service);
   if (service === undefined || upstream === undefined)
-    throw new GeodeError('no_provider', `The service of the model ${id} has no address.`);
+    throw new GeodeError('no_provider', `The service of the model ${id} has no base_url.`);
   return { kind: service.kind, upstream };
 }

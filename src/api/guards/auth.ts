@@ -70,10 +70,10 @@ export function authenticate(
     const isInUrl = keysInText.test(req.url);
     const key = isInUrl ? null : store.verify(/^Bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? '');
     if (key) return { user: key.user, keyId: key.id, scopes: key.scopes, actsFor: 'self' };
-    spend(failures, env.incoming.socket.remoteAddress ?? '', 'Too many requests without a good key');
-    if (isInUrl) throw new GeodeError('unauthorized', 'A key in a URL ends up in logs, so it is not taken');
+    spend(failures, env.incoming.socket.remoteAddress ?? '', 'Too many requests without a valid key');
+    if (isInUrl) throw new GeodeError('unauthorized', 'A key in a URL ends up in logs, so it is refused');
     if (header === undefined) throw new GeodeError('unauthorized', 'This path needs an API key');
-    throw new GeodeError('unauthorized', 'The API key is not known, or it was revoked');
+    throw new GeodeError('unauthorized', 'The API key is unknown or was revoked');
   }
 }
 
@@ -84,7 +84,7 @@ const routesOfTools =
 function fromSandbox({ req, env: { reach } }: Context<ApiEnv>): Caller {
   if (reach !== undefined && routesOfTools.test(req.path))
     return { ...sandboxed, user: checkUser(reach.user) };
-  throw new GeodeError('forbidden', `Tools of a sandbox do not use ${req.method} ${req.path}`);
+  throw new GeodeError('forbidden', `Tools in sandboxes cannot call ${req.method} ${req.path}`);
 }
 
 /**
@@ -97,7 +97,7 @@ function memoryOf(store: MemoryStore, { user }: Caller, { req, env: { reach } }:
   const chat = req.path.startsWith('/api/v1/context') ? req.query('chat') : undefined;
   if (chat === undefined) return store.in(user);
   if (req.method !== 'GET' && req.method !== 'DELETE')
-    throw new GeodeError('invalid_input', 'The memory of a chat is written by tools of its sandbox only');
+    throw new GeodeError('invalid_input', "Only tools in a chat's sandbox can write the memory of the chat");
   return store.in(chatNamespace(user, chat));
 }
 
@@ -136,8 +136,8 @@ function actingFor(user: string | undefined, caller: Caller, path: string): Call
   if (user === undefined || user === caller.user) return caller;
   if (caller.actsFor === 'anyone')
     return { ...caller, user: takesFormerNames.test(path) ? user : checkUser(user) };
-  throw new GeodeError('forbidden', 'A key acts for its own user only', {
-    hint: 'Leave the header Geode-User out, or use a key of that user.',
+  throw new GeodeError('forbidden', 'A key acts only for its own user', {
+    hint: 'Remove the header Geode-User, or use a key of that user.',
   });
 }
 

@@ -20,10 +20,7 @@ export function checkOrigin({ callers, allowedHosts, allowedOrigins }: ApiOption
     if (callers === 'socket') return next();
     const host = context.req.header('host') ?? '';
     if (!isTrustedHost(host, allowedHosts)) {
-      throw new GeodeError(
-        'host_refused',
-        `This server is not reached under the name ${JSON.stringify(host)}`,
-      );
+      throw new GeodeError('host_refused', `This server has no host name ${JSON.stringify(host)}`);
     }
     const origin = context.req.header('origin');
     if (origin !== undefined && allowedOrigins.includes(origin)) return allowCrossOrigin(context, next);

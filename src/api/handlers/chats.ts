@@ -39,7 +39,7 @@ export function scheduleHandlers(all: Chats): Handlers<typeof schedules> {
     list: ({ chat }, { caller }) => all.of(caller.user).schedules.list(chat),
     add({ chat, ...given }, { caller, reach }) {
       if (reach !== undefined && reach.chat !== chat)
-        throw new GeodeError('forbidden', 'A tool of a sandbox schedules for its own chat only');
+        throw new GeodeError('forbidden', 'A tool of a sandbox can schedule messages only for its own chat');
       return all.of(caller.user).schedules.add(chat, given, nameOf(caller), reach?.mostSchedules);
     },
     remove: ({ id }, { caller }) => all.of(caller.user).schedules.remove(id, nameOf(caller)),

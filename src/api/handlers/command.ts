@@ -25,6 +25,6 @@ export async function markBefore(
   else
     throw new GeodeError(
       'cannot_enforce',
-      `The files of sandbox ${id} are not on this host: nothing can be undone.`,
+      `The files of sandbox ${id} are not on this host, so changes cannot be undone.`,
     );
 }

@@ -46,8 +46,8 @@ export function egressPolicyHandlers(host: EgressHost): Handlers<typeof egressPo
       const { id } = await call.sandboxes.inspect(chat);
       const { policy, bindings } = (await call.sandboxes.egress(chat)) ?? reachesNothing;
       if (policy.mode !== 'learn')
-        throw new GeodeError('invalid_input', 'Nothing is learned from this sandbox.', {
-          hint: 'geode egress learn CHAT begins it.',
+        throw new GeodeError('invalid_input', 'No targets were recorded for this sandbox.', {
+          hint: 'Start recording: geode egress learn CHAT',
         });
       if (!apply) return stateOf({ policy: host.learned(id, policy), bindings });
       const state = await changePolicy(call, chat, (before) => host.learned(id, before));

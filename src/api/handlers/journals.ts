@@ -81,7 +81,7 @@ async function* followed(
     if (!isLive)
       throw new GeodeError(
         'sandbox_stopped',
-        `The sandbox ended before the exit of process ${process} was known`,
+        `The sandbox ended before process ${process} reported its exit`,
       );
     await grown(journal, from, signal);
   }

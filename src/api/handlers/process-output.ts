@@ -35,10 +35,7 @@ export async function journalOf(
 function* recorded(journal: Journal, from: number, process: string): Generator<ProcessEvent> {
   yield* journal.read(from);
   if (journal.exit === undefined)
-    throw new GeodeError(
-      'sandbox_stopped',
-      `The sandbox ended before the exit of process ${process} was known`,
-    );
+    throw new GeodeError('sandbox_stopped', `The sandbox ended before process ${process} reported its exit`);
 }
 
 async function* shownEvents(

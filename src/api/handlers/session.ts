@@ -25,8 +25,8 @@ export function serveSession(
         throw new GeodeError('rate_limited', 'Too many attempts to log in', {
           details: { retry_after_s: Math.ceil(waitMs / 1000) },
         });
-      throw new GeodeError('unauthorized', 'This link was used already, or it is too old', {
-        hint: 'Run `geode dashboard` for a new one.',
+      throw new GeodeError('unauthorized', 'This link was already used or has expired', {
+        hint: 'Get a new one: `geode dashboard`.',
       });
     }
     setCookie(context, cookieName(context), opened.secret, {

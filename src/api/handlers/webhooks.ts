@@ -17,8 +17,8 @@ export function serveWebhooks(app: OpenAPIHono<ApiEnv>, chats: Chats, failureRat
   const of = (channel: string): Webhook => {
     const webhook = chats.webhook(channel);
     if (webhook !== undefined) return webhook;
-    throw new GeodeError('route_not_found', `No platform calls ${JSON.stringify(channel)} here`, {
-      hint: 'Set the channel up in the config; `geode status` shows those that are open.',
+    throw new GeodeError('route_not_found', `No platform calls a channel ${JSON.stringify(channel)} here`, {
+      hint: 'Configure the channel; `geode status` shows the open ones.',
     });
   };
   serveByHand(app, webhooks.confirm, async ({ channel, ...question }, context) => {
@@ -53,7 +53,7 @@ async function counted<T>(
     if (!isGeodeError(error, 'unauthorized')) throw error;
     const waitMs = failures.take(env.incoming.socket.remoteAddress ?? '');
     if (waitMs === 0) throw error;
-    throw new GeodeError('rate_limited', 'Too many calls that no platform signed', {
+    throw new GeodeError('rate_limited', 'Too many calls without a valid signature', {
       details: { retry_after_s: Math.ceil(waitMs / 1000) },
     });
   }

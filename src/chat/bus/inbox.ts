@@ -65,7 +65,7 @@ export function* claimNext(
 }
 
 function* giveBackExpired(now: number): Work<void> {
-  const reason = 'The worker that had it did not end it in time.';
+  const reason = 'The worker did not finish it in time.';
   yield* run`UPDATE bus_inbox SET state = 'waiting', reason = ${reason}
     WHERE ${open} AND state = 'running' AND lease_until <= ${now}`;
 }
@@ -83,7 +83,7 @@ function* ofClaim({ message, epoch }: Claim, change: Fragment): Work<void> {
   const changes = yield* run`UPDATE bus_inbox SET ${change}
     WHERE id = ${message.id} AND epoch = ${epoch} AND state = 'running'`;
   if (changes === 0)
-    throw new GeodeError('lease_lost', `The lease of message ${message.id} ended before its work did.`);
+    throw new GeodeError('lease_lost', `The lease of message ${message.id} ended before its work was done.`);
 }
 
 export const renewLease = (claim: Claim, leaseUntil: number) =>

@@ -29,7 +29,7 @@ export function* claimNextReply(
   { leaseMs, repeatMs }: { readonly leaseMs: number; readonly repeatMs: number },
   now: number,
 ): Work<ReplyClaim | undefined> {
-  const reason = 'The process that sent it did not say how it ended.';
+  const reason = 'The sending process did not report the outcome.';
   yield* endCutOff(sql`channel = ${channel} AND lease_until <= ${now}`, reason, now);
   const head = yield* get`SELECT id, doubt_since FROM bus_outbox AS reply
     WHERE channel = ${channel} AND ${unsent} AND state = 'waiting' AND due <= ${now}

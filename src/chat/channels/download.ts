@@ -21,7 +21,7 @@ const timeoutMs = 120_000;
  */
 export async function download(options: DownloadOptions): Promise<Uint8Array> {
   const { url, hosts, apiUrl, headers = {}, mostBytes } = options;
-  if (!isOfPlatform(url, hosts, apiUrl)) throw new Error('its address is none of the platform');
+  if (!isOfPlatform(url, hosts, apiUrl)) throw new Error('its address does not belong to the platform');
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs) });
   if (!response.ok || response.body === null)
     throw new Error(`the platform answered ${response.status} ${response.statusText}`);
@@ -57,6 +57,6 @@ export async function fetchNamed(
     return bytes;
   } catch (cause) {
     if (isGeodeError(cause, 'too_large')) throw tooLarge();
-    throw new GeodeError('channel_failed', `${name} cannot be fetched: ${reasonOf(cause)}`, { cause });
+    throw new GeodeError('channel_failed', `${name} cannot be downloaded: ${reasonOf(cause)}`, { cause });
   }
 }

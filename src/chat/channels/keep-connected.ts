@@ -39,7 +39,7 @@ export async function keepConnected(options: KeepConnectedOptions, signal: Abort
       deafSince ??= Date.now();
       const reason = reasonOf(error);
       changed({ state: 'deaf', since: deafSince, reason });
-      log.warn({ err: error }, `${platform} is not heard: ${reason}`);
+      log.warn({ err: error }, `${platform} is not connected: ${reason}`);
       await pause(retryAfterOf(error) ?? pauseMs(failures), signal);
     }
   }

@@ -48,7 +48,7 @@ export async function leadSocket(options: LeadSocketOptions, signal: AbortSignal
   };
   socket.on('message', (data) => {
     const frame = parsedJson(String(data));
-    if (frame === undefined) return log.warn('A frame of the platform is no JSON and was passed over');
+    if (frame === undefined) return log.warn('Skipped a frame of the platform that is not JSON');
     reading = reading.then(() => options.frame(own, frame));
     reading.catch((error) => {
       ended.reject(error);

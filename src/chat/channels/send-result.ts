@@ -26,7 +26,7 @@ const gaveUp = [408, 504];
 export function sendFailure(platform: string, thrown: unknown): FailedSend {
   const error = new GeodeError(
     'channel_failed',
-    `${platform} did not take the message: ${reasonOf(thrown)}`,
+    `${platform} did not accept the message: ${reasonOf(thrown)}`,
     {
       cause: thrown,
     },

@@ -34,8 +34,8 @@ export function codeRoutes(door: Hono<ApiEnv>, reach: Reach, contexts: LiveConte
     const place = placeIn(context, await reach(context));
     const { code, context_id: id, language, env_vars: env } = await bodyOf(context, executeBody);
     if (env && Object.keys(env).length > 0)
-      throw new GeodeError('cannot_enforce', 'A context keeps the variables it was made with.', {
-        hint: 'Give envs when the sandbox is made, or set them in the code.',
+      throw new GeodeError('cannot_enforce', 'A context keeps the variables that it was created with.', {
+        hint: 'Pass envs when you create the sandbox, or set them in the code.',
       });
     const own = id ? ownContext(place, contexts, id).id : await usual.of(place, languageOf(language));
     const running = withEvents((emit: (event: ContextEvent) => void) =>
@@ -61,7 +61,7 @@ export function codeRoutes(door: Hono<ApiEnv>, reach: Reach, contexts: LiveConte
     const place = placeIn(context, await reach(context));
     const { language, cwd } = await bodyOf(context, contextBody);
     if (cwd && cwd !== '/home/user')
-      throw new GeodeError('cannot_enforce', 'A context begins in the workspace.');
+      throw new GeodeError('cannot_enforce', 'A context starts in the workspace.');
     return context.json(wireContext(await opened(place, contexts, languageOf(language))), 200);
   });
   door.delete('/contexts/:id', async (context) => {
@@ -145,7 +145,7 @@ function languageOf(name: string | null | undefined): ContextLanguage {
   if (language !== undefined) return language;
   throw new GeodeError(
     'invalid_input',
-    `There is no context for ${name}: ${[...languages.keys()].join(', ')}.`,
+    `${name} has no contexts. Available: ${[...languages.keys()].join(', ')}.`,
   );
 }
 

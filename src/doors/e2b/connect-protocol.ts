@@ -46,7 +46,7 @@ export async function streaming<Schema extends z.ZodType>(
   return context.body(ReadableStream.from(framed(context, messages())), 200);
 
   async function* messages(): AsyncGenerator<object, void> {
-    if (body.length < headBytes) throw new GeodeError('invalid_input', 'The call has no message.');
+    if (body.length < headBytes) throw new GeodeError('invalid_input', 'The call contains no message.');
     const message = body.subarray(headBytes, headBytes + body.readUInt32BE(1));
     const zipped = ((body[0] ?? 0) & isCompressed) !== 0;
     const input = jsonOf(schema, (zipped ? await unzipped(message) : message).toString());
@@ -111,7 +111,7 @@ async function unzipped(bytes: Uint8Array): Promise<Buffer> {
   try {
     return await unzip(bytes, { maxOutputLength: mostBytes });
   } catch (error) {
-    throw new GeodeError('invalid_input', 'The message cannot be unpacked.', { cause: error });
+    throw new GeodeError('invalid_input', 'The message cannot be decompressed.', { cause: error });
   }
 }
 

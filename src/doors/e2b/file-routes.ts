@@ -15,7 +15,7 @@ const mostFormBytes = 64 * 1024 ** 2;
 const limitForm = bodyLimit({
   maxSize: mostFormBytes,
   onError: () => {
-    throw new GeodeError('too_large', `A form has at most ${mostFormBytes} bytes.`, {
+    throw new GeodeError('too_large', `A form may have at most ${mostFormBytes} bytes.`, {
       hint: 'Send larger files as a stream (useOctetStream).',
     });
   },
@@ -80,13 +80,13 @@ async function* bodyOf({ req }: Context<ApiEnv>): AsyncGenerator<Uint8Array> {
   const { body } = req.raw;
   const encoding = req.header('content-encoding') ?? 'identity';
   if (encoding !== 'identity' && encoding !== 'gzip')
-    throw new GeodeError('unsupported_type', `The encoding ${encoding} is not known: gzip, or none.`);
+    throw new GeodeError('unsupported_type', `The encoding ${encoding} is not supported: use gzip, or none.`);
   if (body === null) return;
   if (encoding === 'identity') return yield* body;
   try {
     yield* body.pipeThrough(new DecompressionStream('gzip'));
   } catch (error) {
     if (req.raw.signal.aborted) throw error;
-    throw new GeodeError('invalid_input', 'The file is not whole gzip.', { cause: error });
+    throw new GeodeError('invalid_input', 'The file is not complete gzip.', { cause: error });
   }
 }

@@ -31,7 +31,7 @@ export function filesystemCalls(door: Hono<ApiEnv>, reach: Reach): void {
       const { sandbox, place } = await reachedAt(reach, context, path);
       const cancel = { signal: signalOf(context) };
       if (await sandbox.rootFiles.exists(place, cancel))
-        throw new GeodeError('file_exists', `${path} is there already.`);
+        throw new GeodeError('file_exists', `${path} already exists.`);
       await sandbox.rootFiles.mkdir(place, cancel);
       return { entry: await entryAt(reach, context, path) };
     }),

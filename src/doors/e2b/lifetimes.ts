@@ -52,7 +52,7 @@ export class Lifetimes implements Disposable {
   async #tend(): Promise<void> {
     this.#isEnding = true;
     const failures = await this.#endDue().catch((error: unknown) => {
-      this.#log.error({ err: error }, 'the sandboxes whose time is up cannot be read');
+      this.#log.error({ err: error }, 'the sandboxes to end cannot be read');
       return 1;
     });
     this.#isEnding = false;
@@ -70,7 +70,7 @@ export class Lifetimes implements Disposable {
         await this.#end(sandbox);
       } catch (error) {
         failures += 1;
-        this.#log.warn({ err: error, sandbox: id }, 'a sandbox whose time is up could not be ended');
+        this.#log.warn({ err: error, sandbox: id }, 'a sandbox could not be ended at its timeout');
       }
     }
     return failures;

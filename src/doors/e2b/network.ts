@@ -8,8 +8,8 @@ export const networkSchema = z.strictObject({
   denyOut: z.array(z.string()).nullish(),
   /** Sandboxes are never public here, whatever this setting says. */
   allowPublicTraffic: z.boolean().nullish(),
-  rules: z.undefined({ error: 'Rules for headers cannot be had here: use a binding.' }).optional(),
-  egressProxy: z.undefined({ error: 'A proxy of your own cannot be had here.' }).optional(),
+  rules: z.undefined({ error: 'Header rules are not supported: use a binding.' }).optional(),
+  egressProxy: z.undefined({ error: 'Custom proxies are not supported.' }).optional(),
 });
 
 const everything = '0.0.0.0/0';

@@ -23,7 +23,7 @@ const startCall = z.object({
     cwd: z.string().optional(),
   }),
   pty: pty.optional(),
-  tag: z.undefined({ error: 'Tags are not supported: a process is known by its pid.' }).optional(),
+  tag: z.undefined({ error: 'Tags are not supported: use the pid of the process.' }).optional(),
   stdin: z.boolean().default(true),
 });
 const input = z.object({ stdin: z.base64().optional(), pty: z.base64().optional() });
@@ -126,7 +126,7 @@ function dataOf({ type, bytes }: Extract<ProcessEvent, { type: 'stdout' | 'stder
 }
 
 function endOf({ exitCode, signal, timedOut }: Extract<ProcessEvent, { type: 'exit' }>): object {
-  if (timedOut) throw new GeodeError('timed_out', 'The command took longer than it may.');
+  if (timedOut) throw new GeodeError('timed_out', 'The command exceeded its timeout.');
   const status = exitCode === null ? `signal: ${signal}` : `exit status ${exitCode}`;
   return {
     exitCode: exitCode ?? -1,
@@ -159,7 +159,8 @@ async function found(
 ): Promise<{ readonly sandbox: PersistentSandbox; readonly facts: ProcessFacts }> {
   const { sandbox, processes } = await running(reach, context);
   const facts = processes.find((each) => each.pid === pid);
-  if (facts === undefined) throw new GeodeError('process_not_found', `No process with the pid ${pid} runs.`);
+  if (facts === undefined)
+    throw new GeodeError('process_not_found', `No running process has the pid ${pid}.`);
   return { sandbox, facts };
 }
 

@@ -40,7 +40,10 @@ function sandboxOf({ table }: E2b, { req, var: { caller } }: Context<ApiEnv>): E
   const found = id === undefined ? undefined : table.get(caller.user, id);
   const isOpen = own === undefined || own === found?.id;
   if (found !== undefined && found.kind === 'sandbox' && isOpen) return found;
-  throw new GeodeError('sandbox_not_found', 'The sandbox was not found: it was killed, or its time is up.');
+  throw new GeodeError(
+    'sandbox_not_found',
+    'The sandbox was not found: it was killed or reached its timeout.',
+  );
 }
 
 /** Resumes a paused sandbox if it was created with auto-resume; otherwise refuses the request. */
@@ -90,6 +93,6 @@ export function checkFileUser(context: Context<ApiEnv>): void {
   if (!ownUsers.includes(user))
     throw new GeodeError(
       'cannot_enforce',
-      `Files are those of the sandbox's own user, not ${JSON.stringify(user)}'s.`,
+      `Files belong to the sandbox's own user, not to ${JSON.stringify(user)}.`,
     );
 }

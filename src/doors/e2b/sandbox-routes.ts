@@ -27,7 +27,7 @@ const seconds = z
   .int()
   .min(0)
   .max(longestTimeoutMs / 1000);
-const refused = (what: string) => z.undefined({ error: `${what} cannot be had here.` }).optional();
+const refused = (what: string) => z.undefined({ error: `${what} is not supported.` }).optional();
 const newSandbox = z.strictObject({
   templateID: z.string().min(1).max(200),
   timeout: seconds.nullish(),
@@ -77,7 +77,7 @@ export function sandboxRoutes(door: Hono<ApiEnv>, e2b: E2b, egress: ApiParts['eg
     const { timeout } = await bodyOf(context, timed);
     const known = find(context, e2b);
     if (stateOf(await inspected(context, known)) === 'paused')
-      throw new GeodeError('sandbox_paused', 'A paused sandbox has no time that could be up.');
+      throw new GeodeError('sandbox_paused', 'A paused sandbox has no timeout.');
     await e2b.lifetimes.set(known, msOf(timeout));
     return context.body(null, 204);
   });
@@ -93,8 +93,7 @@ export function sandboxRoutes(door: Hono<ApiEnv>, e2b: E2b, egress: ApiParts['eg
   });
   door.put('/sandboxes/:id/network', async (context) => {
     const words = wordsOf(await bodyOf(context, networkSchema)) ?? { mode: 'deny-all' };
-    if (egress === undefined)
-      throw new GeodeError('cannot_enforce', 'This server has no way out of a sandbox.');
+    if (egress === undefined) throw new GeodeError('cannot_enforce', 'This server has no network policies.');
     const change = (before: EgressSpec) => {
       const next = { ...egressOf(words), bindings: before.bindings };
       return changedEgress(callOf(context), egress, before, next);
@@ -141,7 +140,7 @@ async function createFresh(
     .map((each) => templates[each])[0];
   if (image === undefined && !usualTemplates.includes(name))
     throw new GeodeError('image_missing', `There is no template ${JSON.stringify(template)}.`, {
-      hint: `Name its image in the config: "e2b": { "templates": { ${JSON.stringify(name)}: "IMAGE" } }.`,
+      hint: `Set its image in the config: "e2b": { "templates": { ${JSON.stringify(name)}: "IMAGE" } }.`,
     });
   await context.var.sandboxes.getOrCreate(
     id,
@@ -157,7 +156,7 @@ async function createFrom(
   { env, egress }: PersistentSpec,
 ): Promise<void> {
   if (env !== undefined && Object.keys(env).length > 0)
-    throw new GeodeError('cannot_enforce', 'A sandbox that is made of a snapshot keeps its variables.');
+    throw new GeodeError('cannot_enforce', 'A sandbox created from a snapshot keeps its variables.');
   await sandboxes.fork(snapshot.id, id);
   if (egress !== undefined) await sandboxes.changeEgress(id, () => egress);
 }
@@ -221,7 +220,7 @@ async function pause(context: Context<ApiEnv>, e2b: E2b): Promise<Response> {
   const known = find(context, e2b);
   const { memory } = await bodyOf(context, z.object({ memory: z.boolean().nullish() }));
   if (stateOf(await inspected(context, known)) === 'paused')
-    throw new GeodeError('sandbox_paused', 'The sandbox is paused already.');
+    throw new GeodeError('sandbox_paused', 'The sandbox is already paused.');
   const cancel = { signal: signalOf(context) };
   // Without saved memory a sandbox keeps its files, but no processes.
   if (memory === false) await context.var.sandboxes.stop(known.id, cancel);

@@ -57,7 +57,7 @@ function serveE2b(
 
   const outside = createMiddleware<ApiEnv>(async ({ var: { caller } }, next) => {
     if (caller.keyId.startsWith('sandbox '))
-      throw new GeodeError('unauthorized', 'The token of a sandbox opens that sandbox only.');
+      throw new GeodeError('unauthorized', 'The token of a sandbox opens only that sandbox.');
     await next();
   });
   // Even reading needs this scope, because the answer contains the sandbox's token.

@@ -23,7 +23,7 @@ export class Watchers {
   async create(sandbox: PersistentSandbox, place: string, recursive: boolean): Promise<string> {
     const own = [...this.#all.values()].filter((each) => each.sandbox === sandbox.id);
     if (own.length >= mostWatchers)
-      throw new GeodeError('queue_full', `A sandbox has at most ${mostWatchers} watchers.`);
+      throw new GeodeError('queue_full', `A sandbox may have at most ${mostWatchers} watchers.`);
     const id = randomUUID();
     const stop = new AbortController();
     const forgotten = setTimeout(() => this.#end(id), forgottenMs).unref();
@@ -73,7 +73,7 @@ async function collect(watcher: Watcher, changes: AsyncIterable<FileChange | und
     for await (const change of changes) {
       if (change === undefined) continue;
       if (watcher.events.length >= mostEvents)
-        throw new GeodeError('too_large', `There were more than ${mostEvents} changes since the last look.`, {
+        throw new GeodeError('too_large', `More than ${mostEvents} changes happened since the last call.`, {
           hint: 'List the folder and watch it again.',
         });
       watcher.events.push(change);

@@ -23,9 +23,9 @@ export function readBoundAnswer(
   const answer = readAnswerMessage(received, method);
   if ('problem' in answer) return answer;
   if (isEncoded(answer.fields))
-    return { problem: 'the answer is compressed and cannot be searched for the credential' };
+    return { problem: 'the answer is compressed, so it cannot be searched for the credential' };
   if (credentials.length > 0 && isPartial(answer))
-    return { problem: 'the answer is a part, which may hold a part of the credential' };
+    return { problem: 'the answer is partial and may contain part of the credential' };
   const cover = (text: string) => coverText(text, credentials);
   const fields = answer.fields
     .filter(([name]) => fieldName(name) !== 'set-cookie')

@@ -111,7 +111,7 @@ export class BindingServer implements Disposable {
     if (!isJudged || override === undefined) return undefined;
     return refuse(
       rule,
-      `${override} names another method or path than the request, and ${binding.name} asks for these`,
+      `${override} names another method or path than the request, and ${binding.name} checks these`,
     );
   }
 
@@ -205,7 +205,7 @@ export class BindingServer implements Disposable {
             const why =
               'failed' in pinned
                 ? pinned.failed
-                : `${hostname} leads to ${pinned.address}, which is not public`;
+                : `${hostname} resolves to ${pinned.address}, which is not public`;
             return callback(new Error(why), '', 0);
           }
           const denied = broker.denialOf(request, pinned.addresses);

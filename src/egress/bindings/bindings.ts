@@ -121,10 +121,10 @@ export function bindingOf(spec: BindingSpec): Binding {
   const kind = kindOf(spec);
   const given = upstream ?? kind.upstream;
   if (given === null)
-    throw wrong(`${name} needs an upstream.`, `Name it: --bind ${name}=http://10.0.0.5:11434/v1`);
+    throw wrong(`${name} needs an upstream URL.`, `Name it: --bind ${name}=http://10.0.0.5:11434/v1`);
   const url = urlOf(given);
   if (inspect && url.protocol !== 'https:')
-    throw wrong(`${name} leads to ${given}, which has no TLS to open.`, 'Leave inspect out.');
+    throw wrong(`${name} uses ${given}, which has no TLS to inspect.`, 'Leave inspect out.');
   return {
     name,
     upstream: url,
@@ -146,7 +146,7 @@ function kindOf({ name, upstream, add }: BindingSpec): Kind {
   if (!/^[a-z0-9][a-z0-9-]{0,30}$/.test(name) || upstream === undefined || add === undefined)
     throw wrong(
       `There is no binding ${JSON.stringify(name)}.`,
-      `There are ${bindingNames.join(', ')}; one of your own names its URL and how the secret is added: --bind "${name}=https://api.example.com add=bearer".`,
+      `Known bindings: ${bindingNames.join(', ')}. For your own, give the URL and how to add the secret: --bind "${name}=https://api.example.com add=bearer".`,
     );
   const variable = name.toUpperCase().replaceAll('-', '_');
   return {
@@ -168,7 +168,7 @@ function headerFor(add: string): Kind['header'] {
     return named(name);
   if (how === 'query' && /^[A-Za-z0-9_.-]{1,64}$/.test(name)) return named('');
   throw wrong(
-    `${JSON.stringify(add)} is no way to add a credential.`,
+    `${JSON.stringify(add)} is not a way to add a credential.`,
     'Use bearer, basic, header:NAME or query:NAME.',
   );
 }

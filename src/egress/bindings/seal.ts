@@ -39,7 +39,8 @@ export class KeyFile {
   read(): readonly Buffer[] | undefined {
     let text: string;
     try {
-      if ((statSync(this.#file).mode & 0o077) !== 0) throw this.#unusable('others may read it; chmod 600 it');
+      if ((statSync(this.#file).mode & 0o077) !== 0)
+        throw this.#unusable('others may read it; run chmod 600 on it');
       text = readFileSync(this.#file, 'utf8');
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
@@ -47,7 +48,7 @@ export class KeyFile {
     }
     const keys = text.split('\n').filter(Boolean);
     if (keys.length === 0 || !keys.every((line) => /^[0-9a-f]{64}$/.test(line)))
-      throw this.#unusable('it holds no key of 64 hex digits');
+      throw this.#unusable('it contains no key of 64 hex digits');
     return keys.map((line) => Buffer.from(line, 'hex'));
   }
 
@@ -73,9 +74,9 @@ export class KeyFile {
   #unusable(why: string): GeodeError {
     return new GeodeError(
       'invalid_config',
-      `The key of the secrets, ${this.#file}, cannot be used: ${why}.`,
+      `The key file of the secrets, ${this.#file}, cannot be used: ${why}.`,
       {
-        hint: 'Put the right file back, or set egress.secrets_key to it.',
+        hint: 'Restore the right file, or set egress.secrets_key to it.',
       },
     );
   }

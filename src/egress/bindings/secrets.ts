@@ -98,9 +98,9 @@ export class Secrets {
     }
     throw new GeodeError(
       'invalid_config',
-      `The secret ${name} cannot be opened: its key is gone or another.`,
+      `The secret ${name} cannot be decrypted: its key is missing or was replaced.`,
       {
-        hint: `Put the right key file back, or set it again: geode secrets set ${name}`,
+        hint: `Restore the right key file, or set the secret again: geode secrets set ${name}`,
       },
     );
   }
@@ -121,8 +121,11 @@ function checkSecret(name: string, value: string): void {
   if (!/^[a-z0-9][a-z0-9-]{0,47}$/.test(name))
     throw new GeodeError(
       'invalid_input',
-      `${JSON.stringify(name)} is not the name of a secret: a-z, 0-9 and "-".`,
+      `${JSON.stringify(name)} is not a valid secret name: use a-z, 0-9 and "-".`,
     );
   if (!/^[\x21-\x7e]{8,}$/.test(value) || value.length > longestValue)
-    throw new GeodeError('invalid_input', 'A secret has at least 8 printable characters and no white space.');
+    throw new GeodeError(
+      'invalid_input',
+      'A secret needs at least 8 printable characters and no white space.',
+    );
 }

@@ -94,7 +94,7 @@ export class Inspector {
     const hello = readClientHello(bytes);
     const protocols = typeof hello === 'string' ? undefined : hello.protocols;
     if (protocols === undefined || protocols.includes(spoken)) return undefined;
-    const reason = `${shownTarget(request)} is inspected, which speaks HTTP/1.1 only, and this client offers ${protocols.join(', ').slice(0, 100)}; allow the host without inspection for it`;
+    const reason = `${shownTarget(request)} is inspected, which supports HTTP/1.1 only, and this client offers ${protocols.join(', ').slice(0, 100)}; allow the host without inspection`;
     return { rule: 'inspection', reason, alert: noProtocol };
   }
 
@@ -110,14 +110,14 @@ interface Objection {
 }
 
 function neither(request: Request): Objection {
-  const reason = `${shownTarget(request)}: neither TLS nor HTTP is spoken`;
+  const reason = `${shownTarget(request)}: the connection uses neither TLS nor HTTP`;
   return { rule: 'inspection', reason, alert: Buffer.alloc(0) };
 }
 
 /** Undefined on success. */
 function handshakeOf(opened: TLSSocket): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const late = setTimeout(() => resolve('it did not go on within 30 s'), handshakeMs);
+    const late = setTimeout(() => resolve('it did not continue within 30 s'), handshakeMs);
     const done = (why: string | undefined) => {
       clearTimeout(late);
       resolve(why);
@@ -130,5 +130,5 @@ function handshakeOf(opened: TLSSocket): Promise<string | undefined> {
 
 /** For a client that pins a certificate or has its own roots: it only shows a TLS failure. */
 function untrusted(request: Request, why: string): string {
-  return `${shownTarget(request)} is inspected, and the client did not take the certificate of this sandbox (${why.slice(0, 100)}): give it the roots in SSL_CERT_FILE, or allow the host without inspection if it pins its own`;
+  return `${shownTarget(request)} is inspected, and the client rejected the certificate of this sandbox (${why.slice(0, 100)}): give it the roots in SSL_CERT_FILE, or allow the host without inspection if it pins its own`;
 }

@@ -18,7 +18,7 @@ export function policyFrom({ mode, allow = [], deny = [], bridges = [] }: Policy
   const isOpen = allow.includes('*');
   const rules = rulesOf(allow);
   if (isOpen && mode !== undefined && mode !== 'allow-all')
-    throw new GeodeError('invalid_input', `The rule * means allow-all, and the mode is ${mode}.`);
+    throw new GeodeError('invalid_input', `The rule * means allow-all, but the mode is ${mode}.`);
   const meant = isOpen ? 'allow-all' : rules.length === 0 ? 'deny-all' : 'allow-list';
   return {
     mode: mode ?? meant,

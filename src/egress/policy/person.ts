@@ -49,7 +49,7 @@ export function personFor({ approvals, grants, owner, waitMs }: PersonOptions): 
     const { decision, state, byOperator, until, id } = approval;
     const target = shownTarget(request);
     if (state === 'expired')
-      return { refused: `was not allowed by anybody within ${Math.round(waitMs / 1000)} s` };
+      return { refused: `was not decided by anybody within ${Math.round(waitMs / 1000)} s` };
     if (decision === null || decision === 'deny') {
       if (state === 'decided') {
         denied.delete(target);
@@ -104,7 +104,7 @@ export function personFor({ approvals, grants, owner, waitMs }: PersonOptions): 
         return answerOf(request, approval);
       } catch (error) {
         if (isGeodeError(error, 'too_many_approvals'))
-          return { refused: 'cannot be asked about: too much waits for an answer already' };
+          return { refused: 'cannot be asked about: too many questions are open' };
         if (isGeodeError(error)) return { refused: 'was not decided before the connection ended' };
         throw error;
       }

@@ -97,7 +97,7 @@ export class Broker implements Disposable {
   async pass(request: Request, via: Via, client: Client): Promise<Passage | Refusal> {
     if (this.#open.size + this.#opening >= mostOpen) {
       this.audit({ request, via, rule: 'connections at once', verdict: 'failed', status: 503 });
-      return failure(`${mostOpen} connections of this sandbox are open, and no more may be`, 503);
+      return failure(`this sandbox has ${mostOpen} open connections, the maximum`, 503);
     }
     this.#opening += 1;
     try {
@@ -113,7 +113,7 @@ export class Broker implements Disposable {
     if (!decision.allowed) return this.deny(request, via, decision);
     const pinned = await pin(request.host, decision, this.#options.resolve ?? systemResolve);
     if ('closed' in pinned) {
-      const reason = `${shownTarget(request)} leads to ${pinned.address}, which is not public (${pinned.closed})`;
+      const reason = `${shownTarget(request)} resolves to ${pinned.address}, which is not public (${pinned.closed})`;
       return this.deny(request, via, { allowed: false, rule: 'public addresses only', reason });
     }
     if ('failed' in pinned) return this.#failed(request, via, decision.rule, pinned.failed, startedAt);
@@ -142,7 +142,7 @@ export class Broker implements Disposable {
     for (const host of addresses) {
       const decision = decide(this.#policy, { ...request, host });
       if (decision.allowed || !decision.rule.startsWith('deny ')) continue;
-      return { ...decision, reason: `${shownTarget(request)} leads to ${host}: ${decision.reason}` };
+      return { ...decision, reason: `${shownTarget(request)} resolves to ${host}: ${decision.reason}` };
     }
     return undefined;
   }
@@ -156,7 +156,7 @@ export class Broker implements Disposable {
     if (person === undefined)
       return { ...decision, reason: `${target} is not in the policy, and nobody can be asked here` };
     if (this.#held >= mostHeld)
-      return { ...decision, reason: `${target}: ${mostHeld} connections wait for an answer already` };
+      return { ...decision, reason: `${target}: ${mostHeld} connections are already waiting for an answer` };
     const gone = new AbortController();
     const leave = () => gone.abort();
     this.#held += 1;

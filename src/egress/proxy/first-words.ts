@@ -50,12 +50,12 @@ export function objectionTo(
   const hello = readClientHello(bytes);
   const where = shownTarget(target);
   if (hello === 'more' || hello === 'broken') {
-    return { reason: `${where}: the TLS greeting cannot be read`, alert: accessDenied };
+    return { reason: `${where}: the TLS ClientHello cannot be read`, alert: accessDenied };
   }
   const { serverName, encryptedHello } = hello;
   const { mode, deny } = broker.policy;
   if (encryptedHello && (mode === 'allow-list' || mode === 'ask' || deny.length > 0)) {
-    return { reason: `${where}: the TLS greeting hides a name (ECH)`, alert: accessDenied };
+    return { reason: `${where}: the TLS ClientHello hides a name (ECH)`, alert: accessDenied };
   }
   if (isIP(target.host) !== 0) {
     const named = serverName === undefined ? undefined : hostOf(serverName);

@@ -59,7 +59,7 @@ export async function forward(
   });
   upstream.on('upgrade', () => upstream.destroy(new Error('the server changes the protocol')));
   upstream.on('error', (error) =>
-    answerRefused(response, failure(`${shownTarget(request)} broke off: ${error.message}`)),
+    answerRefused(response, failure(`${shownTarget(request)} closed the connection: ${error.message}`)),
   );
   response.on('close', () => upstream.destroy());
   message.on('error', () => upstream.destroy());
@@ -83,7 +83,7 @@ export async function reach(
     return { ...passage, connection: await upstreamTls.secure(passage.socket, request.host) };
   } catch (error) {
     const { address, rule } = passage;
-    const why = `${shownTarget(request)} has no TLS that this host trusts: ${reasonOf(error)}`;
+    const why = `${shownTarget(request)} has no certificate that this host trusts: ${reasonOf(error)}`;
     broker.audit({ request, via: viaOf(request), rule, verdict: 'failed', status: 502, address, startedAt });
     return failure(why);
   }

@@ -78,7 +78,7 @@ function fieldsOf(raw: readonly string[]): Fields {
 export function readRequestMessage(message: IncomingMessage): RequestMessage | Problem {
   const { method = '', httpVersion } = message;
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    return { problem: `HTTP/${httpVersion} is not spoken here` };
+    return { problem: `HTTP/${httpVersion} is not supported` };
   const fields = readFields(message.rawHeaders);
   if ('problem' in fields) return fields;
   const framing = framingOf(fieldsOf(message.rawHeaders));
@@ -92,7 +92,7 @@ export function readRequestMessage(message: IncomingMessage): RequestMessage | P
 /** The answer to a request with this method. */
 export function readAnswerMessage(answer: IncomingMessage, method: string): AnswerMessage | Problem {
   const { statusCode: status = 0, statusMessage: reason = '' } = answer;
-  if (status < 200 || status > 999) return { problem: `the status ${status} ends no request` };
+  if (status < 200 || status > 999) return { problem: `the status ${status} does not end a request` };
   const fields = readFields(answer.rawHeaders);
   if ('problem' in fields) return fields;
   const framing = framingOf(fieldsOf(answer.rawHeaders));
@@ -109,18 +109,17 @@ export function readAnswerMessage(answer: IncomingMessage, method: string): Answ
 
 function readFields(raw: readonly string[]): Fields | Problem {
   const fields = fieldsOf(raw);
-  if (fields.length > mostFields) return { problem: `there are more than ${mostFields} header fields` };
+  if (fields.length > mostFields) return { problem: `the message has more than ${mostFields} headers` };
   for (const [name, value] of fields) {
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name))
-      return { problem: 'the name of a header field cannot be read' };
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name)) return { problem: 'the name of a header cannot be read' };
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
-      return { problem: `the header field ${name} holds control characters` };
+      return { problem: `the header ${name} contains control characters` };
   }
   const named = fields
     .filter(([name]) => fieldName(name) === 'connection')
     .flatMap(([, value]) => value.split(',').map((word) => fieldName(word.trim())));
   const framing = named.find((name) => neverNamed.has(name));
-  if (framing !== undefined) return { problem: `Connection may not name ${framing}` };
+  if (framing !== undefined) return { problem: `Connection must not name ${framing}` };
   const dropped = new Set([...ownFields, ...named]);
   return fields.filter(([name]) => !dropped.has(fieldName(name)));
 }
@@ -129,13 +128,13 @@ function framingOf(fields: Fields): Framing | Problem {
   const framed = fields.filter(([name]) => /^(content-length|transfer-encoding)$/.test(fieldName(name)));
   const [first] = framed;
   if (first === undefined) return { kind: 'none' };
-  if (framed.length > 1) return { problem: 'the end of the body is given more than once' };
+  if (framed.length > 1) return { problem: 'the body has more than one length' };
   const [name, value] = first;
-  if (!/^[a-z-]+$/i.test(name)) return { problem: `the header field ${name} is not spelled as it must be` };
+  if (!/^[a-z-]+$/i.test(name)) return { problem: `the header ${name} is not spelled correctly` };
   if (name.toLowerCase() === 'transfer-encoding')
     return value.toLowerCase() === 'chunked'
       ? { kind: 'chunked' }
-      : { problem: 'no other Transfer-Encoding than chunked is understood' };
+      : { problem: 'Transfer-Encoding must be chunked' };
   return /^\d+$/.test(value) && value.length <= mostDigits
     ? { kind: 'length', bytes: Number(value) }
     : { problem: 'Content-Length is not a number' };
@@ -227,6 +226,6 @@ export function readSwitch(answer: IncomingMessage): Pick<AnswerMessage, 'reason
   const fields = readFields(answer.rawHeaders);
   if ('problem' in fields) return fields;
   if (answer.statusCode !== 101 || answer.headers.upgrade?.toLowerCase() !== 'websocket')
-    return { problem: 'the server changes to a protocol that was not asked for' };
+    return { problem: 'the server switches to a protocol that was not requested' };
   return { reason: answer.statusMessage ?? '', fields };
 }

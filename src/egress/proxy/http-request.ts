@@ -28,7 +28,7 @@ export function readRequest(
   const request: Request = { ...place, http: { method: sent.method, path: target.whole } };
   const override = judgesRequests(broker.policy, request) ? overrideIn(sent.fields, target) : undefined;
   if (override === undefined) return { request, sent };
-  const reason = `${shownTarget(request)}: ${override} names another method or path than the request, and a rule asks for these`;
+  const reason = `${shownTarget(request)}: ${override} names another method or path than the request, and a rule checks these`;
   return broker.deny(request, viaOf(request), { allowed: false, rule: 'method and path', reason });
 }
 
@@ -42,7 +42,7 @@ function readWhole({ url = '' }: IncomingMessage): Led | Refusal {
   if (parts === null) {
     const why = /^https:/i.test(url)
       ? 'use CONNECT for https'
-      : 'this is a proxy: the request needs a whole http:// URL';
+      : 'this is a proxy: the request needs a full http:// URL';
     return failure(why, 400);
   }
   const [, authority = '', path = ''] = parts;

@@ -17,7 +17,7 @@ export async function forwardUpgrade(
   const startedAt = Date.now();
   const { broker } = exchange;
   if (sent.method !== 'GET' || sent.framing.kind !== 'none')
-    return answerRefusedOn(client, failure('a WebSocket begins with a GET without a body', 400));
+    return answerRefusedOn(client, failure('a WebSocket starts with a GET without a body', 400));
   const passage = await reach(exchange, request, client);
   if (!('socket' in passage)) return answerRefusedOn(client, passage);
   const { socket, address, rule, connection } = passage;
@@ -43,7 +43,7 @@ export async function forwardUpgrade(
   const fail = (why: string) => {
     connection.destroy();
     if (status !== null) return void client.destroy();
-    answerRefusedOn(client, failure(`${shownTarget(request)} broke off: ${why}`));
+    answerRefusedOn(client, failure(`${shownTarget(request)} closed the connection: ${why}`));
   };
   upstream.on('upgrade', (answer, switched, first) => {
     const change = readSwitch(answer);

@@ -101,7 +101,7 @@ export class HttpProxy implements Disposable {
     client.on('error', () => {});
     if (head.length > 0) client.unshift(head);
     if (this.#inside.has(client)) {
-      return answerRefusedOn(client, failure('CONNECT inside of a CONNECT is not possible', 400));
+      return answerRefusedOn(client, failure('CONNECT inside a CONNECT is not possible', 400));
     }
     const target = targetOf(message.url ?? '');
     if (target === undefined) return answerRefusedOn(client, failure('CONNECT needs host:port', 400));

@@ -18,7 +18,7 @@ export function readTarget(whole: string): RequestTarget | { readonly problem: s
   if (whole.includes('#')) return { problem: 'a request target has no # (write %23)' };
   if (!/^[\x21-\x7e]*$/.test(whole))
     return {
-      problem: 'a request target has no spaces, control characters or letters beyond ASCII (encode them)',
+      problem: 'the request target has spaces, control characters or non-ASCII letters (encode them)',
     };
   const at = whole.indexOf('?');
   return at === -1

@@ -49,7 +49,7 @@ export async function carry(
     return over(0, 0, 'denied');
   }
   if (words.kind === 'other' && webPorts.has(target.port)) {
-    const reason = `${shownTarget(target)}: neither TLS nor HTTP is spoken`;
+    const reason = `${shownTarget(target)}: the connection uses neither TLS nor HTTP`;
     broker.deny(request, via, { allowed: false, rule: 'TLS or HTTP on ports 80 and 443', reason });
     upstream.destroy();
     client.destroy();

@@ -93,7 +93,7 @@ async function imageOf(
 ): Promise<ArchivedImage> {
   const diffIds = config.rootfs.diff_ids;
   if (diffIds.length !== paths.length)
-    throw invalid(`it has ${paths.length} layers and describes ${diffIds.length}`);
+    throw invalid(`it has ${paths.length} layers but describes ${diffIds.length}`);
   const layers = await Promise.all(paths.map((path, position) => files.layer(path, diffIds[position] ?? '')));
   return { names, id: `sha256:${createHash('sha256').update(text).digest('hex')}`, text, config, layers };
 }
@@ -123,7 +123,7 @@ class ArchiveFiles {
   async blob(digest: string): Promise<string> {
     const text = await this.needed(blobPath(digest));
     if (`sha256:${createHash('sha256').update(text).digest('hex')}` === digest) return text;
-    throw invalid(`${digest} has other bytes than its digest says`);
+    throw invalid(`the content of ${digest} does not match its digest`);
   }
 
   async layer(path: string, diffId: string): Promise<Layer> {
@@ -138,7 +138,7 @@ class ArchiveFiles {
     const place = await realpath(join(this.#folder, path)).catch(() => undefined);
     if (place === undefined) return undefined;
     if (!place.startsWith(this.#folder + sep) || !(await stat(place)).isFile())
-      throw invalid(`${path} is not a file of it`);
+      throw invalid(`${path} is not a file in it`);
     return place;
   }
 }
@@ -159,10 +159,10 @@ function parse<Schema extends z.ZodType>(schema: Schema, text: string): z.output
   try {
     return schema.parse(JSON.parse(text));
   } catch (cause) {
-    throw invalid('its manifest is not one', cause);
+    throw invalid('its manifest is not valid', cause);
   }
 }
 
 function invalid(reason: string, cause?: unknown): GeodeError {
-  return new GeodeError('invalid_input', `The archive is no image: ${reason.slice(0, 300)}.`, { cause });
+  return new GeodeError('invalid_input', `The archive is not an image: ${reason.slice(0, 300)}.`, { cause });
 }

@@ -76,10 +76,7 @@ export class Layers {
       );
       const unpacked = await unpack(this.#program, archive, draft, this.#limits, cancel);
       if (`sha256:${hash.digest('hex')}` !== diffId) {
-        throw new GeodeError(
-          'pull_failed',
-          `The layer ${diffId} unpacks to other bytes than its digest says.`,
-        );
+        throw new GeodeError('pull_failed', `The content of layer ${diffId} does not match its digest.`);
       }
       await mkdir(this.#folder, { recursive: true, mode: 0o755 });
       await mkdir(dirname(this.#size(diffId)), { recursive: true, mode: 0o755 });
@@ -124,7 +121,7 @@ function archiveOf(
       hash.update(chunk);
       // Headers and padding of entries, in addition to the files.
       if (unpacked > mostBytes * 1.2 + 64 * 1024 ** 2) {
-        done(new GeodeError('pull_failed', `A layer unpacks to more than ${mostBytes} bytes.`));
+        done(new GeodeError('pull_failed', `A layer expands to more than ${mostBytes} bytes.`));
       } else done(null, chunk);
     },
   });

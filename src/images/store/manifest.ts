@@ -89,6 +89,6 @@ function parsed<Schema extends z.ZodType>(schema: Schema, json: unknown, name: s
   if (result.success) return result.data;
   throw new GeodeError(
     'pull_failed',
-    `The registry's manifest of ${name} is not one: ${z.prettifyError(result.error)}`,
+    `The registry's manifest of ${name} is not valid: ${z.prettifyError(result.error)}`,
   );
 }

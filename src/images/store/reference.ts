@@ -28,10 +28,7 @@ export function parseReference(text: string): Reference {
     repository === undefined ||
     !new RegExp(`^${component}(?:/${component})*$`).test(repository)
   ) {
-    throw new GeodeError(
-      'invalid_input',
-      `${JSON.stringify(text.slice(0, 200))} is not the name of an image.`,
-    );
+    throw new GeodeError('invalid_input', `${JSON.stringify(text.slice(0, 200))} is not an image name.`);
   }
   const registry = isRegistry ? first : 'docker.io';
   const whole = registry === 'docker.io' && !repository.includes('/') ? `library/${repository}` : repository;

@@ -70,7 +70,7 @@ export class Repository {
     const { registry } = this.#reference;
     return new GeodeError(
       'pull_failed',
-      `The registry ${registry} sent other bytes than those of ${digest}.`,
+      `The registry ${registry} sent content that does not match ${digest}.`,
     );
   }
 
@@ -88,13 +88,9 @@ export class Repository {
     if (response.status === 404)
       throw new GeodeError('image_missing', `The registry ${registry} has no ${name}.`);
     if (response.status === 401 || response.status === 403) {
-      throw new GeodeError(
-        'pull_failed',
-        `The registry ${registry} lets nobody read ${name} without a login.`,
-        {
-          hint: `Check the name, or log in: docker login ${registry}`,
-        },
-      );
+      throw new GeodeError('pull_failed', `The registry ${registry} requires a login for ${name}.`, {
+        hint: `Check the name, or log in: docker login ${registry}`,
+      });
     }
     throw new GeodeError('pull_failed', `The registry ${registry} answered ${response.status} for ${name}.`);
   }
@@ -141,7 +137,7 @@ export class Repository {
     if (place.protocol === 'http:' && isLoopback(base.host) && isLoopback(place.host)) return place;
     throw new GeodeError(
       'pull_failed',
-      `The registry ${registry} leads to ${place.origin}, which is not allowed.`,
+      `The registry ${registry} redirects to ${place.origin}, which is not allowed.`,
     );
   }
 
@@ -160,10 +156,7 @@ export class Repository {
     );
     const realm = fields.get('realm');
     if (!/^bearer\b/i.test(challenge) || realm === undefined || !URL.canParse(realm)) {
-      throw new GeodeError(
-        'pull_failed',
-        `The registry ${registry} asks for a login that Geode does not know.`,
-      );
+      throw new GeodeError('pull_failed', `The registry ${registry} requires a login of an unknown kind.`);
     }
     const place = this.#allowed(new URL(realm));
     place.searchParams.set('scope', `repository:${repository}:pull`);
@@ -192,7 +185,7 @@ export class Repository {
     if (token === undefined) {
       throw new GeodeError(
         'pull_failed',
-        `The login service of ${registry} gave no token (HTTP ${response.status}).`,
+        `The login service of ${registry} sent no token (HTTP ${response.status}).`,
         {
           hint: `Check the name, or log in: docker login ${registry}`,
         },
@@ -220,13 +213,13 @@ async function* chunksOf(response: Response, name: string, { signal }: Cancel): 
     for (;;) {
       const stalled = Promise.withResolvers<never>();
       const timer = setTimeout(
-        () => stalled.reject(new Error(`no byte for ${stallMs / 1000} seconds`)),
+        () => stalled.reject(new Error(`no data for ${stallMs / 1000} seconds`)),
         stallMs,
       );
       const step = await Promise.race([reader.read(), stalled.promise])
         .catch((cause) => {
           throwIfCancelled(signal, `Pulling ${name}`);
-          throw new GeodeError('pull_failed', `The download of ${name} was cut off: ${causeOf(cause)}.`, {
+          throw new GeodeError('pull_failed', `The download of ${name} was interrupted: ${causeOf(cause)}.`, {
             cause,
           });
         })

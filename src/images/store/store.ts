@@ -93,7 +93,7 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
     if (diffIds.length !== manifest.layers.length) {
       throw new GeodeError(
         'pull_failed',
-        `${reference.name} names ${manifest.layers.length} layers and describes ${diffIds.length}.`,
+        `${reference.name} lists ${manifest.layers.length} layers but describes ${diffIds.length}.`,
       );
     }
     await keep(
@@ -263,7 +263,7 @@ async function manifestOf(
   if ('manifest' in found) return { manifest: found.manifest, digest: first.digest };
   const second = readManifest((await repository.manifest(found.digest, cancel)).text, name, architecture);
   if ('manifest' in second) return { manifest: second.manifest, digest: first.digest };
-  throw new GeodeError('pull_failed', `${name} is a list of lists of images.`);
+  throw new GeodeError('pull_failed', `${name} is a nested list of images.`);
 }
 
 function envOf(pairs: readonly string[]): Record<string, string> {

@@ -84,7 +84,7 @@ async function runImages(
     throwIfCancelled(signal, 'Unpacking the image');
     if (fed instanceof GeodeError) throw fed;
     if (code === 0 && fed === undefined) return answer;
-    const reason = reason_.trim() || (fed instanceof Error ? fed.message : `it ended with ${code}`);
+    const reason = reason_.trim() || (fed instanceof Error ? fed.message : `it exited with ${code}`);
     if (/no space left on device/i.test(reason)) {
       throw new GeodeError('disk_full', `The image does not fit on the disk: ${reason}`, {
         hint: 'Remove images that are not used, or free space on the disk of sandbox.state_dir.',

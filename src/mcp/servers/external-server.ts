@@ -109,9 +109,7 @@ export class ExternalServer implements AsyncDisposable {
   async #begin(): Promise<Live> {
     const waitMs = this.#notBefore - this.#now();
     if (waitMs > 0)
-      throw this.#failure(
-        `${this.#reason ?? 'it ended'}; it is started again in ${Math.ceil(waitMs / 1000)} s`,
-      );
+      throw this.#failure(`${this.#reason ?? 'it exited'}; it restarts in ${Math.ceil(waitMs / 1000)} s`);
     const { name, startTimeoutMs, log } = this.#options;
     const deadline = {
       ms: startTimeoutMs,
@@ -140,7 +138,7 @@ export class ExternalServer implements AsyncDisposable {
     try {
       await client.connect(server.transport);
       const { tools, left } = offeredTools(await listed(client, signal), allowed);
-      if (left.length > 0) log.warn({ server: name, left }, 'Tools of an MCP server are not offered');
+      if (left.length > 0) log.warn({ server: name, left }, 'Some tools of an MCP server are not offered');
       signal.throwIfAborted();
       const held = opened.move();
       const live = { client, since: this.#now(), [Symbol.asyncDispose]: () => held.disposeAsync() };
@@ -168,7 +166,7 @@ export class ExternalServer implements AsyncDisposable {
     this.#live = undefined;
     if (this.#now() - live.since >= steadyMs) this.#failures = 0;
     if (!this.#closing.signal.aborted)
-      this.#pause(words === '' ? 'it ended' : `it ended: ${words.slice(-500)}`);
+      this.#pause(words === '' ? 'it ended' : `it exited: ${words.slice(-500)}`);
     Promise.resolve(live[Symbol.asyncDispose]()).catch((error: unknown) =>
       this.#options.log.warn({ err: error, server: this.name }, 'An MCP server could not be stopped'),
     );

@@ -29,7 +29,7 @@ export async function openHttp(url: string, way: HttpWay): Promise<OpenedServer>
 /** Any other address could belong to somebody else. */
 function settled(response: Response): Response {
   if (response.status < 300 || response.status >= 400) return response;
-  throw new Error(`it redirects (HTTP ${response.status}), which is not followed; name the address itself`);
+  throw new Error(`it redirects (HTTP ${response.status}), which is not followed; set the final address`);
 }
 
 function bounded(response: Response): Response {

@@ -56,7 +56,7 @@ export function offeredTools(
   const tools = new Map<string, OfferedTool>();
   for (const each of listed.slice(0, mostTools)) {
     const { data: tool } = listedSchema.safeParse(each);
-    if (tool === undefined) left.push('one without a usable name or schema');
+    if (tool === undefined) left.push('a tool without a valid name or schema');
     else if (allowed !== undefined && !allowed.includes(tool.name)) continue;
     else if (JSON.stringify(tool.inputSchema).length > longestSchema)
       left.push(`${tool.name}: its schema is too long`);
@@ -104,7 +104,7 @@ export function sessionToolOf(server: string, offered: OfferedTool, call: CallSe
 function resultOf(answer: object): CallToolResult {
   const length = JSON.stringify(answer).length;
   if (length > longestAnswer)
-    throw new GeodeError('too_large', `The answer has ${length} characters, at most ${longestAnswer} fit`);
+    throw new GeodeError('too_large', `The answer has ${length} characters; the maximum is ${longestAnswer}`);
   if (!isCallToolResult(answer))
     throw new GeodeError('tool_server_failed', 'The server sent an answer that is not a tool result.');
   return answer;

@@ -60,7 +60,7 @@ export class CallLog implements AsyncDisposable {
       audit.add(records);
     } catch (error) {
       // Nothing could catch this: it runs in its own event loop turn.
-      log.warn({ err: error, calls: records.length }, 'Calls of tools are not in the audit');
+      log.warn({ err: error, calls: records.length }, 'Tool calls are missing in the audit');
       // The events are in the same ledger, which is closed by now.
       if (this.#isOver) return;
     }

@@ -96,7 +96,7 @@ export class LineTransport implements Transport {
     this.#length = 0;
     if (this.#closed) return;
     if (length > longestLine)
-      this.#refuse(INVALID_REQUEST, `A line has at most ${longestLine} bytes; this one had ${length}.`);
+      this.#refuse(INVALID_REQUEST, `A line may have at most ${longestLine} bytes; this one has ${length}.`);
     else if (line !== '') this.#read(line);
   }
 
@@ -106,7 +106,7 @@ export class LineTransport implements Transport {
     else {
       const message = messageOf(value);
       if (message === undefined)
-        this.#refuse(INVALID_REQUEST, 'The line is not one message of JSON-RPC 2.0.', idOf(value));
+        this.#refuse(INVALID_REQUEST, 'The line is not a single JSON-RPC 2.0 message.', idOf(value));
       else {
         this.#onMessage(message);
         this.onmessage?.(message);

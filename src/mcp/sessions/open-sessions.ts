@@ -69,7 +69,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
     const unknown = names.find((name) => !isKnown(name));
     if (unknown === undefined) return [...new Set(names)];
     throw new GeodeError('invalid_input', `There is no tool ${JSON.stringify(unknown.slice(0, 100))}.`, {
-      hint: `There are ${available().join(', ')}.`,
+      hint: `Available: ${available().join(', ')}.`,
     });
   };
   const find = (user: string, chat: string) =>
@@ -78,7 +78,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
   /** In the sandbox's turn. A restarted sandbox has another socket. */
   const serve = async (session: ToolSession, sandbox: AttachedSandbox, cancel: Cancel) => {
     const door = sandbox.tools;
-    if (door === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no way to tools.');
+    if (door === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no access to tools.');
     const place = await door.open(cancel);
     // Programs inside see a server's tools when they connect; a hanging server must not delay the others.
     await servers.ready(session.tools);
@@ -144,7 +144,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
       await inTurn(sandbox.id, () => openIn(sandbox, cancel));
       const session = live.get(sandbox.id);
       if (session === undefined)
-        throw new GeodeError('tool_session_not_found', 'The tool session ended at this moment.');
+        throw new GeodeError('tool_session_not_found', 'The tool session has just ended.');
       return await connectFromHost(session.connect(), options.version, cancel);
     },
     initial,

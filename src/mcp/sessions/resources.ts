@@ -102,7 +102,10 @@ async function bytesOf(files: Files, path: string, cancel: Cancel): Promise<Uint
   const { size, type } = await files.stat(path, cancel);
   if (type !== 'file') throw new GeodeError('not_a_file', `${path} is not a file.`);
   if (size > largestBytes)
-    throw new GeodeError('too_large', `${path} has ${size} bytes; at most ${largestBytes} are read at once.`);
+    throw new GeodeError(
+      'too_large',
+      `${path} has ${size} bytes; the maximum for one read is ${largestBytes}.`,
+    );
   return files.read(path, { length: largestBytes, ...cancel });
 }
 

@@ -92,8 +92,8 @@ async function passed(
 ): Promise<object> {
   const { limiter, timeoutMs: workMs, askTimeoutMs, client, files, resources, approvals } = options;
   if (!isAllowed(session.tools, tool))
-    throw new GeodeError('forbidden', `The tool ${tool} is not open to this session any more.`, {
-      hint: 'Ask for the list of tools again.',
+    throw new GeodeError('forbidden', `The tool ${tool} is no longer available to this session.`, {
+      hint: 'Request the list of tools again.',
     });
   const waitMs = limiter.take(session.id);
   if (waitMs > 0)
@@ -113,10 +113,10 @@ async function passed(
     if (ending.signal.aborted && !signal.aborted)
       throw new GeodeError('timed_out', `The tool ${tool} took longer than ${timeoutMs / 1000} s.`, {
         cause: error,
-        hint: 'Ask for less at once, or have `mcp.call_timeout` raised.',
+        hint: 'Ask for less at once, or ask the operator to raise `mcp.call_timeout`.',
       });
     throw signal.aborted
-      ? new GeodeError('cancelled', 'The caller gave the call up.', { cause: error })
+      ? new GeodeError('cancelled', 'The caller cancelled the call.', { cause: error })
       : error;
   } finally {
     clearTimeout(deadline);

@@ -5,7 +5,7 @@ import type { AskedCall, Conduct } from '../tool.ts';
 import type { SessionCall, SessionTool } from './session-call.ts';
 
 const instructions =
-  'Tools of the Geode host, for this sandbox. memory_search and memory_store remember across chats; run_code runs a program in a fresh sandbox of its own.';
+  'Tools of the Geode host for this sandbox. memory_search and memory_store share knowledge between chats; run_code runs a program in its own fresh sandbox.';
 
 export interface SessionServerOptions {
   readonly version: string;

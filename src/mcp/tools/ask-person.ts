@@ -5,19 +5,19 @@ import { defineTool } from '../tool.ts';
 
 const input = z.strictObject({
   question: z.string().min(1).max(300).describe('One line that a person understands without the chat.'),
-  detail: z.string().max(50_000).optional().describe('All that is needed to answer it.'),
+  detail: z.string().max(50_000).optional().describe('Everything needed to answer it.'),
   answers: z
     .array(z.string().min(1).max(200))
     .max(20)
     .optional()
-    .describe('To pick from; a person may write another.'),
+    .describe('Answers to choose from; the person may write another one.'),
 });
 
 export const askPerson = defineTool<typeof input, SessionCall>({
   name: 'ask_person',
   title: 'Ask a person',
   description:
-    'Asks the user a question and waits for the answer: yes, no, or words. Without an answer in time it counts as no.',
+    'Asks the user a question and waits for the answer: yes, no, or text. No answer in time counts as no.',
   effect: 'reads',
   waitsFor: 'person',
   input,

@@ -5,7 +5,7 @@ import type { RemoteContext } from '../../client/client.ts';
 import { cut, defineTool, type Tool, type ToolCall } from '../tool.ts';
 import { chat, outputLimitBytes, timeoutSeconds } from './inputs.ts';
 
-const contextId = z.string().min(1).describe('The id that context_open gave.');
+const contextId = z.string().min(1).describe('The id from context_open.');
 
 const openContext = defineTool({
   name: 'context_open',
@@ -26,7 +26,7 @@ const openContext = defineTool({
 const runInContext = defineTool({
   name: 'context_run',
   title: 'Run code in an interpreter',
-  description: 'Runs code in an open interpreter and shows its output, what it displayed and its last value.',
+  description: 'Runs code in an open interpreter and returns its output, displayed values and last value.',
   effect: 'changes',
   input: z.strictObject({
     context: contextId,
@@ -50,7 +50,7 @@ const runInContext = defineTool({
 const closeContext = defineTool({
   name: 'context_close',
   title: 'Close an interpreter',
-  description: 'Ends an interpreter; its variables are gone.',
+  description: 'Ends an interpreter and deletes its variables.',
   effect: 'destroys',
   input: z.strictObject({ context: contextId }),
   async run({ context: id }, call) {

@@ -11,16 +11,16 @@ const input = z.strictObject({
   host: z
     .string()
     .max(300)
-    .regex(/^(\*\.)?[a-z0-9][a-z0-9.-]*(:\d{1,5})?$/i, 'is a name of a host, with a port if need be')
+    .regex(/^(\*\.)?[a-z0-9][a-z0-9.-]*(:\d{1,5})?$/i, 'is not a host name with an optional port')
     .describe('The host to reach: example.com, *.example.com, or example.com:8443.'),
-  reason: z.string().min(1).max(2_000).describe('For the person who decides.'),
+  reason: z.string().min(1).max(2_000).describe('Shown to the person who decides.'),
 });
 
 export const egressRequest = defineTool<typeof input, SessionCall>({
   name: 'egress_request',
-  title: 'Ask to reach a host',
+  title: 'Ask for access to a host',
   description:
-    'Asks the user to let this sandbox reach a host, and waits for the decision. It takes effect at once. Private addresses cannot be asked for.',
+    'Asks the user to allow this sandbox access to a host, and waits for the decision. It takes effect at once. Private addresses cannot be requested.',
   effect: 'changes',
   waitsFor: 'person',
   input,
@@ -32,7 +32,7 @@ export const egressRequest = defineTool<typeof input, SessionCall>({
         chat,
         sandbox: sandboxId,
         kind: 'egress',
-        title: `Let the sandbox reach ${host}`,
+        title: `Allow the sandbox to reach ${host}`,
         detail: reason,
         key: `egress_request ${host}`,
         waitMs,
@@ -40,8 +40,8 @@ export const egressRequest = defineTool<typeof input, SessionCall>({
       { signal },
     );
     if (!isAllowed(approval))
-      throw new GeodeError('forbidden', `Reaching ${host} was not allowed.`, {
-        hint: 'Go on without it, or ask the user in other words.',
+      throw new GeodeError('forbidden', `Access to ${host} was denied.`, {
+        hint: 'Continue without it, or ask the user in other words.',
       });
     const forMs =
       approval.decision === 'allow-once'

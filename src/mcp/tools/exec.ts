@@ -7,12 +7,12 @@ const exec = defineTool({
   name: 'exec',
   title: 'Run a command in a sandbox',
   description:
-    'Runs a shell command in the sandbox of a chat and waits for its end. A stopped sandbox is started. An exit code that is not 0 is an answer, no error. Of stdout and stderr the first 100,000 bytes each are shown.',
+    'Runs a shell command in the sandbox of a chat and waits for its end. A stopped sandbox is started. A non-zero exit code is an answer, not an error. Returns at most the first 100,000 bytes of stdout and of stderr.',
   effect: 'destroys',
   input: z.strictObject({
     chat,
     command: z.string().min(1).describe('For /bin/sh: `npm test 2>&1 | tail -50`.'),
-    cwd: z.string().optional().describe('Where it starts; the workspace by default.'),
+    cwd: z.string().optional().describe('Working folder; default: the workspace.'),
     env: z.record(z.string(), z.string()).optional(),
     stdin: z.string().optional(),
     timeout_seconds: timeoutSeconds,

@@ -12,7 +12,7 @@ const read = defineTool({
   name: 'file_read',
   title: 'Read a file of a sandbox',
   description:
-    'Reads a file, or a part of it, from the workspace of a chat. What is not UTF-8 comes as base64. `next_offset` is where to go on, null at the end.',
+    'Reads a file, or a part of it, from the workspace of a chat. Content that is not UTF-8 is returned as base64. `next_offset` is where to continue, null at the end.',
   effect: 'reads',
   input: z.strictObject({
     chat,
@@ -32,7 +32,7 @@ const read = defineTool({
 const write = defineTool({
   name: 'file_write',
   title: 'Write a file of a sandbox',
-  description: 'Writes a file in the workspace of a chat, in one step; makes the folders above it.',
+  description: 'Writes a file in the workspace of a chat atomically; creates missing parent folders.',
   effect: 'destroys',
   input: z.strictObject({
     chat,

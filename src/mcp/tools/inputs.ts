@@ -5,14 +5,14 @@ export const chat = z
   .string()
   .min(1)
   .max(8192)
-  .describe('Which sandbox: the name of its chat, as in sandbox_create and sandbox_list.');
+  .describe('The sandbox, by the name of its chat, as in sandbox_create and sandbox_list.');
 
 export const timeoutSeconds = z
   .number()
   .positive()
   .max(3600)
   .default(60)
-  .describe('It is killed after that many seconds.');
+  .describe('Timeout in seconds; then it is killed.');
 
 /** Maximum bytes of stdout and of stderr in an answer. */
 export const outputLimitBytes = 100_000;

@@ -11,7 +11,7 @@ const entry = {
     .string()
     .default('project')
     .describe('core, project, conversation, daily, scratch, or another.'),
-  source: z.string().min(1).default('mcp').describe('Where it comes from: a file, a URL, a chat.'),
+  source: z.string().min(1).default('mcp').describe('The source: a file, a URL, a chat.'),
   tags: z.array(z.string()).max(16).optional(),
   id: z.string().min(1).optional(),
 };
@@ -20,7 +20,7 @@ export const memoryStore = defineTool({
   name: 'memory_store',
   title: 'Store in memory',
   description:
-    'Stores a fact, a decision or a lesson. Secrets are taken out before anything is written. With the id of an entry that is there, it becomes the next version of it.',
+    'Stores a fact, a decision or a lesson. Secrets are removed before storing. The id of an existing entry creates its next version.',
   effect: 'changes',
   input: z.strictObject(entry),
   run: ({ id, tags, ...entry }, { client, signal }) =>
@@ -32,7 +32,7 @@ const inSession = z.strictObject({
   for_all_chats: z
     .boolean()
     .default(false)
-    .describe('Every chat of the user finds it. The user is asked first.'),
+    .describe('Shared with every chat of the user. The user is asked first.'),
 });
 
 /** Stores for its own chat, unless a person allows it for all chats. */
@@ -40,7 +40,7 @@ export const sessionMemoryStore = defineTool<typeof inSession, SessionCall>({
   name: 'memory_store',
   title: 'Store in memory',
   description:
-    'Stores a fact, a decision or a lesson for this chat. Secrets are taken out before anything is written. With the id of an entry of this chat, it becomes the next version of it.',
+    'Stores a fact, a decision or a lesson for this chat. Secrets are removed before storing. The id of an existing entry of this chat creates its next version.',
   effect: 'changes',
   waitsFor: 'person',
   input: inSession,
@@ -74,7 +74,7 @@ async function allowed(
     { signal },
   );
   if (isAllowed(approval)) return;
-  throw new GeodeError('forbidden', 'Remembering it for all chats was not allowed.', {
-    hint: 'Store it for this chat alone.',
+  throw new GeodeError('forbidden', 'Storing it for all chats was denied.', {
+    hint: 'Store it for this chat only.',
   });
 }

@@ -5,13 +5,13 @@ import type { SessionCall } from '../sessions/session-call.ts';
 import { defineTool } from '../tool.ts';
 
 const input = z.strictObject({
-  uri: z.string().min(1).max(8192).describe('As list_resources names it: file:///… or memory://entry/….'),
+  uri: z.string().min(1).max(8192).describe('A URI from list_resources: file:///… or memory://entry/….'),
 });
 
 export const readResource = defineTool<typeof input, SessionCall>({
   name: 'read_resource',
   title: 'Read a resource',
-  description: 'Reads a file of this workspace or an entry of memory by its URI.',
+  description: 'Reads a file of this workspace or a memory entry by its URI.',
   effect: 'reads',
   input,
   async run({ uri }, { resources, signal }) {
@@ -21,7 +21,7 @@ export const readResource = defineTool<typeof input, SessionCall>({
       if (!(error instanceof ResourceNotFoundError)) throw error;
       throw new GeodeError('file_not_found', `There is no resource ${uri}.`, {
         cause: error,
-        hint: 'Call list_resources to see which there are.',
+        hint: 'Call list_resources to list the resources.',
       });
     }
   },

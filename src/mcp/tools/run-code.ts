@@ -6,13 +6,13 @@ export const runCode = defineTool({
   name: 'run_code',
   title: 'Run code',
   description:
-    'Runs a program in a fresh sandbox without a network and shows its output and exit code. Nothing of it stays. For state between runs open a context; for files that stay use a sandbox.',
+    'Runs a program in a fresh sandbox without a network and returns its output and exit code. Nothing is kept. For variables between runs open a context; for files that stay use a sandbox.',
   effect: 'changes',
   input: z.strictObject({
     language: z.string().describe('python, javascript, typescript, shell, go or rust.'),
     code: z.string().min(1).max(1_000_000),
     stdin: z.string().optional(),
-    files: z.record(z.string(), z.string()).optional().describe('Text by path, beside the code.'),
+    files: z.record(z.string(), z.string()).optional().describe('Text by path, next to the code.'),
     timeout_seconds: timeoutSeconds,
   }),
   async run({ language, code, stdin, files, timeout_seconds }, { client, signal }) {

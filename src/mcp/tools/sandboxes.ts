@@ -8,12 +8,12 @@ const create = defineTool({
   name: 'sandbox_create',
   title: 'Create a sandbox',
   description:
-    'Makes or starts the sandbox of a chat: a sealed room with its own files, and no network unless its owner allows some. It stays until it is removed. If it is there already, it is started and shown.',
+    'Creates or starts the sandbox of a chat: sealed, with its own files, and without network unless its owner allows some. It stays until it is removed.',
   effect: 'changes',
   input: z.strictObject({
     chat,
-    image: z.string().optional().describe('A container image; the configured one by default.'),
-    runtime: z.enum(runtimeNames).optional().describe('Which walls; the best that work here by default.'),
+    image: z.string().optional().describe('A container image; default: the configured one.'),
+    runtime: z.enum(runtimeNames).optional().describe('The runtime; default: the strongest that works here.'),
     labels: z.record(z.string(), z.string()).optional(),
   }),
   run: ({ chat: name, image, runtime, labels }, { client, signal }) =>
@@ -27,7 +27,7 @@ const create = defineTool({
 const list = defineTool({
   name: 'sandbox_list',
   title: 'List sandboxes',
-  description: 'Shows the sandboxes of this user, running or stopped; at most 200.',
+  description: 'Lists the sandboxes of this user, running or stopped; at most 200.',
   effect: 'reads',
   input: z.strictObject({}),
   async run(_, { client, signal }) {

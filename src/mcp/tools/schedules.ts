@@ -16,7 +16,7 @@ const added = z.strictObject({
   catch_up: z
     .enum(catchUps)
     .default('once')
-    .describe('Of times that passed while nothing ran: one run makes up for them, or none.'),
+    .describe('For times that passed while no host ran: send one message, or none.'),
 });
 const nothing = z.strictObject({});
 const removed = z.strictObject({ id: z.string().min(1).max(20) });
@@ -26,7 +26,7 @@ export const scheduleTools: readonly SessionTool[] = [
     name: 'schedule_add',
     title: 'Add a schedule',
     description:
-      'Has a text said in this chat at set times, as if the person had written it: the agent of the chat answers it. Use it when the person asks for something later or regularly. The person is asked first.',
+      'Schedules a message in this chat, as if the person had written it: the agent of the chat answers it. Use it when the person asks for something later or regularly. The person is asked first.',
     effect: 'changes',
     waitsFor: 'person',
     input: added,
@@ -34,7 +34,7 @@ export const scheduleTools: readonly SessionTool[] = [
       const { client, session, rules, signal } = call;
       const { chat } = session;
       if ((await client.chats.schedules({ chat, signal })).length >= rules.mostSchedules)
-        throw new GeodeError('too_many_schedules', `The chat has ${rules.mostSchedules} schedules.`);
+        throw new GeodeError('too_many_schedules', `The chat already has ${rules.mostSchedules} schedules.`);
       if (rules.schedules === 'ask') await allowed(call, when, text);
       return shown(await client.chats.schedule(chat, { when, text, catchUp }, { signal }));
     },
@@ -42,7 +42,7 @@ export const scheduleTools: readonly SessionTool[] = [
   defineTool<typeof nothing, SessionCall>({
     name: 'schedule_list',
     title: 'List schedules',
-    description: 'Lists what is said in this chat at set times.',
+    description: 'Lists the scheduled messages of this chat.',
     effect: 'reads',
     input: nothing,
     run: async (_, { client, session: { chat }, signal }) => ({
@@ -52,7 +52,7 @@ export const scheduleTools: readonly SessionTool[] = [
   defineTool<typeof removed, SessionCall>({
     name: 'schedule_remove',
     title: 'Remove a schedule',
-    description: 'Ends a schedule of this chat.',
+    description: 'Removes a schedule of this chat.',
     effect: 'changes',
     input: removed,
     async run({ id }, { client, session: { chat }, signal }) {
@@ -81,8 +81,8 @@ async function allowed(
     { signal },
   );
   if (isAllowed(approval)) return;
-  throw new GeodeError('forbidden', 'The schedule was not allowed.', {
-    hint: 'Go on without it, or ask the user in other words.',
+  throw new GeodeError('forbidden', 'The schedule was denied.', {
+    hint: 'Continue without it, or ask the user in other words.',
   });
 }
 

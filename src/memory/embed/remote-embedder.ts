@@ -40,7 +40,7 @@ export function openRemoteEmbedder(options: RemoteEmbedderOptions): Embedder {
       const body = await patiently(() => ask(url, options, wire.request(options, texts), signal), signal);
       const vectors = wire.vectors(body);
       if (vectors === null || vectors.length !== texts.length) {
-        throw failed(options, `it answered ${texts.length} texts with something else than as many vectors`);
+        throw failed(options, `it answered ${texts.length} texts with a different number of vectors`);
       }
       return vectors.map((vector) => unit(vector, options));
     },
@@ -107,7 +107,7 @@ async function ask(
     text = await response.text();
   } catch (thrown) {
     if (signal?.aborted)
-      throw new GeodeError('cancelled', 'The caller gave up before the texts were embedded.');
+      throw new GeodeError('cancelled', 'The caller cancelled before the texts were embedded.');
     throw failed(options, deadline.aborted ? 'it did not answer in time' : reasonOf(thrown), { again: true });
   }
   if (!response.ok) {
@@ -154,7 +154,7 @@ function failed(
 
 function unit(values: readonly number[], options: RemoteEmbedderOptions): Float32Array {
   if (values.length !== options.dimensions || values.some((value) => !Number.isFinite(value))) {
-    throw failed(options, `it gave ${values.length} numbers instead of ${options.dimensions}`);
+    throw failed(options, `it returned ${values.length} numbers instead of ${options.dimensions}`);
   }
   const length = Math.hypot(...values) || 1;
   return Float32Array.from(values, (value) => value / length);

@@ -105,5 +105,5 @@ function bounded(timeoutMs: number): string {
 const DATA_KB = 1_500_000;
 
 function answerIn(output: string): Extraction {
-  return extractionSchema.safeParse(parsedJson(output)).data ?? { failure: 'its parser gave up' };
+  return extractionSchema.safeParse(parsedJson(output)).data ?? { failure: 'its parser failed' };
 }

@@ -21,7 +21,7 @@ export async function extractText(file: SourceFile, options: Cancel = {}): Promi
   if (text.length > limits.contentLength) {
     throw new GeodeError(
       'too_large',
-      `${file.name} has more than ${limits.contentLength} characters of text, more than an entry holds`,
+      `${file.name} has more than ${limits.contentLength} characters of text, the maximum of an entry`,
       {
         hint: `Split it into files of at most ${limits.contentLength} characters.`,
       },

@@ -16,7 +16,7 @@ export function refuseBombs(pdf: Buffer): void {
     if (/\/Image\b/.test(dictionary)) continue;
     let layer: Buffer | null = bytes;
     for (let depth = 0; layer !== null && depth < MOST_LAYERS; depth += 1) layer = inflated(layer);
-    if (layer !== null) throw new Error('a part of it is packed too many times');
+    if (layer !== null) throw new Error('a part of it is compressed too many times');
   }
 }
 
@@ -46,7 +46,7 @@ function inflated(bytes: Buffer): Buffer | null {
     return inflateSync(bytes, { maxOutputLength: MOST_INFLATED, finishFlush: constants.Z_SYNC_FLUSH });
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_BUFFER_TOO_LARGE') {
-      throw new Error(`a part of it inflates to more than ${MOST_INFLATED / 2 ** 20} MB`);
+      throw new Error(`a part of it expands to more than ${MOST_INFLATED / 2 ** 20} MB`);
     }
     return null;
   }

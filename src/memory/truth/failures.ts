@@ -5,7 +5,7 @@ import { isDiskFull } from '../../ledger/connection.ts';
 export function truthFailure(thrown: unknown): GeodeError {
   if (isGeodeError(thrown)) return thrown;
   if (isDiskFull(thrown)) {
-    return new GeodeError('disk_full', 'The disk that holds the memory file is full. Nothing was stored.', {
+    return new GeodeError('disk_full', 'The disk of the memory file is full. Nothing was stored.', {
       hint: 'Free some space, or move the file named by `memory.file`.',
       cause: thrown,
     });

@@ -41,9 +41,9 @@ export function findModel(
   if (found.dimensions !== dimensions) {
     throw new GeodeError(
       'model_changed',
-      `The model ${model} used to give ${found.dimensions} numbers and now gives ${dimensions}.`,
+      `The model ${model} used to return ${found.dimensions} numbers and now returns ${dimensions}.`,
       {
-        hint: 'Give the changed model another name in `memory.embedder`; everything is indexed again under it.',
+        hint: 'Give the changed model another name in `memory.embedder`; then everything is indexed again.',
       },
     );
   }

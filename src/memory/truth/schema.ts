@@ -13,7 +13,7 @@ export function openTruth(file: string): Connection {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
     migrate(connection, [memoryChapter], () => {
       connection[Symbol.dispose]();
-      return new GeodeError('memory_down', `The memory file ${file} was written by a newer Geode.`, {
+      return new GeodeError('memory_down', `A newer Geode wrote the memory file ${file}.`, {
         hint: 'Update Geode, or point `memory.file` to another file.',
       });
     });

@@ -105,7 +105,10 @@ class LiveContext implements Context {
 
   async run(code: string, options: ContextRunOptions = {}): Promise<ContextResult> {
     if (code.length > largestCode) {
-      throw new GeodeError('too_large', `The code is ${code.length} characters; the most is ${largestCode}.`);
+      throw new GeodeError(
+        'too_large',
+        `The code has ${code.length} characters; the maximum is ${largestCode}.`,
+      );
     }
     const beginning = Promise.withResolvers<Begun | undefined>();
     this.#asked.add(beginning.promise);

@@ -63,7 +63,7 @@ export class FrameReader {
     const kind = bytes[this.#mark.length];
     const size = Number.parseInt(bytes.toString('latin1', this.#mark.length + 1, start), 16);
     if ((kind !== last && kind !== more) || !(size <= largestFrameBytes - start)) {
-      throw broken('a frame with a wrong head');
+      throw broken('a frame with an invalid header');
     }
     if (bytes.length < start + size) return undefined;
     return { payload: bytes.subarray(start, start + size), isLast: kind === last, length: start + size };
@@ -71,7 +71,7 @@ export class FrameReader {
 
   #add({ payload, isLast }: { payload: Buffer; isLast: boolean }): string | undefined {
     this.#partsBytes += payload.length;
-    if (this.#partsBytes > this.#largestMessageBytes) throw broken('a message over its size');
+    if (this.#partsBytes > this.#largestMessageBytes) throw broken('a message above its size');
     this.#parts.push(Buffer.from(payload));
     if (!isLast) return undefined;
     const json = Buffer.concat(this.#parts).toString('utf8');
@@ -90,6 +90,6 @@ export class FrameReader {
 
 export function broken(what: string): GeodeError {
   return new GeodeError('guest_protocol', `The interpreter sent ${what}.`, {
-    hint: 'Code in it tampered with the kernel, and it was ended. The next run starts a fresh one.',
+    hint: 'Code in it tampered with the kernel, so it was ended. The next run starts a fresh one.',
   });
 }

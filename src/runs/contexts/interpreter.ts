@@ -210,7 +210,7 @@ export class Interpreter {
     } else if (message.type === 'display' || message.type === 'value') {
       this.#record.show(richOf(message));
     } else if (message.type === 'error') {
-      if (message.run !== this.#running?.run) throw broken('an error of a run that is not under way');
+      if (message.run !== this.#running?.run) throw broken('an error of a run that is not in progress');
       const { name, message: text, traceback, interrupted } = message;
       this.#wasInterrupted = interrupted;
       this.#record.fail({ name, message: text, traceback });
@@ -222,7 +222,7 @@ export class Interpreter {
 
   #finish(kind: Kind, run: number): void {
     const running = this.#running;
-    if (running?.run !== run) throw broken('the end of a run that is not under way');
+    if (running?.run !== run) throw broken('the end of a run that is not in progress');
     running.waitsFor.delete(kind);
     if (running.waitsFor.size > 0) return;
     this.#running = undefined;

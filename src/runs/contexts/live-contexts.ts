@@ -111,8 +111,8 @@ export function openLiveContexts(
     async open(user, { language, chat, runtime, spec = {}, ...options }, cancel) {
       tend();
       if ([...live.values()].filter((one) => one.user === user).length >= mostPerUser)
-        throw new GeodeError('queue_full', `There are ${mostPerUser} contexts of this user already`, {
-          hint: 'Close one that is not needed.',
+        throw new GeodeError('queue_full', `This user already has ${mostPerUser} contexts`, {
+          hint: 'Close one that you do not need.',
         });
       await using held = new AsyncDisposableStack();
       const on = { ...(runtime !== undefined && { runtime }), ...cancel };

@@ -57,7 +57,7 @@ export function parseMessage(json: string): KernelMessage {
   try {
     return messageSchema.parse(JSON.parse(json));
   } catch (cause) {
-    throw broken(`a message that is not one (${cause instanceof Error ? cause.name : 'unreadable'})`);
+    throw broken(`an invalid message (${cause instanceof Error ? cause.name : 'unreadable'})`);
   }
 }
 

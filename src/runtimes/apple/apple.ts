@@ -84,7 +84,8 @@ export function appleRuntime(options: RuntimeOptions, apple: AppleOptions): Runt
 
       async vital(_room, handle): Promise<Vital> {
         const answer = await container(['inspect', handle]).catch((error) => ({ gone: words(error) }));
-        if ('gone' in answer) return { alive: false, reason: `\`container inspect\` says: ${answer.gone}` };
+        if ('gone' in answer)
+          return { alive: false, reason: `\`container inspect\` reports: ${answer.gone}` };
         const [facts] = inspectSchema.parse(JSON.parse(answer.stdout));
         if (facts === undefined) return { alive: false, reason: 'its container is gone' };
         return facts.status === 'running'

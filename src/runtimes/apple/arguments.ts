@@ -46,7 +46,7 @@ export function wholeCpus(cpus: number): number {
   if (Number.isInteger(cpus)) return cpus;
   throw new GeodeError(
     'cannot_enforce',
-    `The apple runtime cannot honour limits.cpus: ${cpus} is not a whole number.`,
+    `The apple runtime cannot enforce limits.cpus: ${cpus} is not a whole number.`,
     {
       hint: 'Give its virtual machines whole CPUs: 1, 2, …',
     },
@@ -58,7 +58,7 @@ function mountArgument({ source, target, writable }: Required<Mount>): string {
   if (comma !== undefined) {
     throw new GeodeError(
       'mount_refused',
-      `${JSON.stringify(comma)} holds a comma, which \`container --mount\` cannot carry.`,
+      `${JSON.stringify(comma)} contains a comma, which \`container --mount\` does not support.`,
     );
   }
   return `type=bind,source=${source},target=${target}${writable ? '' : ',readonly'}`;

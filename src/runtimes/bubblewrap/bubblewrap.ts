@@ -150,7 +150,7 @@ async function probe(
   const trial = [...walls, '--proc', '/proc', 'true'];
   const refusal = await run('bwrap', trial, { signal, env }).then(
     () => undefined,
-    (error: { stderr?: string }) => (error.stderr ?? '').trim() || 'it failed without a word',
+    (error: { stderr?: string }) => (error.stderr ?? '').trim() || 'it failed without a message',
   );
   if (refusal !== undefined) return { available: false, ...(await whyNoNamespaces(refusal, options)) };
   const { memory, cpu, pids, freezer } = cgroups?.folders ?? {};

@@ -17,7 +17,7 @@ const appArmorProfile = [
 ].join('\\n');
 
 const containerFix =
-  'Start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined ' +
+  'Start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined' +
   '(Podman: --security-opt seccomp=unconfined --security-opt unmask=ALL), or run Geode outside of it.';
 
 /** `root` is the folder in which the machine's files are read. */
@@ -44,25 +44,25 @@ export async function whyNoNamespaces(
     );
   if (uid !== 0 && (await setting('kernel/unprivileged_userns_clone')) === '0')
     return because(
-      'only root may make user namespaces: kernel.unprivileged_userns_clone is 0',
+      'only root may create user namespaces: kernel.unprivileged_userns_clone is 0',
       'sudo sysctl kernel.unprivileged_userns_clone=1',
     );
   if ((await isThere('.dockerenv')) || (await isThere('run/.containerenv'))) {
     const isMasked = /mount proc/i.test(refusal);
     return because(
       isMasked
-        ? 'the container that Geode runs in hides parts of /proc, so that no sandbox can have its own'
+        ? 'the container that Geode runs in hides parts of /proc, so no sandbox can have its own'
         : 'the container that Geode runs in refuses namespaces, by its seccomp profile or missing capabilities',
       containerFix,
     );
   }
   if (uid !== 0 && (await setting('kernel/apparmor_restrict_unprivileged_userns')) === '1')
     return because(
-      'AppArmor keeps user namespaces from programs without a profile, as Ubuntu does since 23.10: kernel.apparmor_restrict_unprivileged_userns is 1',
+      'AppArmor denies user namespaces to programs without a profile, as on Ubuntu since 23.10: kernel.apparmor_restrict_unprivileged_userns is 1',
       `printf '${appArmorProfile}\\n' | sudo tee /etc/apparmor.d/bwrap && sudo systemctl reload apparmor`,
     );
   return because(
-    'bwrap cannot make namespaces here',
+    'bwrap cannot create namespaces here',
     'Look for a security module or a seccomp profile that forbids user namespaces, or use the docker runtime.',
   );
 }

@@ -16,7 +16,7 @@ export function addressOf(
 ): Docker.DockerOptions & { readonly agent?: Agent } {
   const url = parseHost(host);
   if (tls !== undefined && url.protocol !== 'tcp:' && url.protocol !== 'https:')
-    throw wrong(`docker.tls_ca, tls_cert and tls_key go with tcp://, and docker.host is ${host}`);
+    throw wrong(`docker.tls_ca, tls_cert and tls_key need tcp://, but docker.host is ${host}`);
   if (url.protocol === 'unix:') return { socketPath: url.pathname };
   if (url.protocol === 'ssh:') {
     const agent = sshAgent({ url, configFile: sshConfig, runDir });
@@ -34,14 +34,14 @@ function parseHost(host: string): URL {
   if (url !== undefined && ['unix:', 'tcp:', 'http:', 'https:', 'ssh:'].includes(url.protocol)) return url;
   throw new GeodeError(
     'invalid_config',
-    `docker.host is ${JSON.stringify(host)}, which is no address of an engine.`,
+    `docker.host is ${JSON.stringify(host)}, which is not an engine address.`,
     { hint: 'Use unix:///var/run/docker.sock, tcp://host:port or ssh://user@host.' },
   );
 }
 
 function certificates({ ca, cert, key }: NonNullable<DockerOptions['tls']>) {
   if ((cert === undefined) !== (key === undefined))
-    throw wrong('docker.tls_cert and docker.tls_key go together');
+    throw wrong('docker.tls_cert and docker.tls_key must be set together');
   return {
     ...(ca === undefined ? {} : { ca: contentOf('docker.tls_ca', ca) }),
     ...(cert === undefined ? {} : { cert: contentOf('docker.tls_cert', cert) }),

@@ -104,7 +104,7 @@ function progressIn(line: string): BuildProgress {
 function failure(name: string, words: string, tail: readonly string[]): GeodeError {
   const output = tail.filter((line) => line !== '').slice(-tailLines);
   if ([words, ...output].some((line) => /no space left on device|disk quota exceeded/i.test(line)))
-    return new GeodeError('disk_full', `The engine has no room left to build ${name}.`, {
+    return new GeodeError('disk_full', `The engine has no space left to build ${name}.`, {
       hint: 'Free space where the engine keeps its images (`docker system prune`), then build again.',
     });
   const shown = output.length === 0 ? '' : `\n${output.map((line) => `  ${line}`).join('\n')}`;

@@ -27,7 +27,8 @@ export function dockerImages(engine: () => Promise<Docker>): Images {
         // The complete name in one parameter: without a tag the engine would pull every tag.
         const asked = { fromImage: name, abortSignal: stop.signal };
         yield* progressOf(await (await engine()).createImage(asked));
-        if ((await find(name)) === undefined) throw new Error('the engine stopped before the image was here');
+        if ((await find(name)) === undefined)
+          throw new Error('the engine stopped before the pull was complete');
       } catch (cause) {
         if (signal?.aborted) throw cancelled(`Pulling ${name}`, signal.reason);
         throw refusal(name, cause);
@@ -92,6 +93,6 @@ function refusal(name: string, cause: unknown): GeodeError {
   return new GeodeError(
     missing ? 'image_missing' : 'pull_failed',
     `The image ${name} could not be pulled: ${words}`,
-    { cause, ...(missing ? { hint: 'Check the name and the tag, or name another image.' } : {}) },
+    { cause, ...(missing ? { hint: 'Check the name and the tag, or use another image.' } : {}) },
   );
 }

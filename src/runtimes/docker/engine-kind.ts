@@ -44,5 +44,8 @@ export function rememberedCpus(engine: () => Promise<Docker>): () => Promise<num
 export function refuseCommas(mounts: readonly Mount[]): void {
   const path = mounts.flatMap(({ source, target }) => [source, target]).find((name) => name.includes(','));
   if (path === undefined) return;
-  throw new GeodeError('mount_refused', `${JSON.stringify(path)} holds a comma, which Podman cannot carry.`);
+  throw new GeodeError(
+    'mount_refused',
+    `${JSON.stringify(path)} contains a comma, which Podman does not support.`,
+  );
 }

@@ -68,7 +68,7 @@ export async function pauseContainer(
     if (state?.Running && state.Paused !== paused)
       await engineCall(`${what} the container`, Promise.reject(cause));
     if (!state?.Running && paused)
-      throw new GeodeError('sandbox_gone', 'The sandbox has ended: its container does not run.', { cause });
+      throw new GeodeError('sandbox_gone', 'The sandbox has ended: its container is not running.', { cause });
   });
 }
 

@@ -6,7 +6,7 @@ import { statusOf } from './engine.ts';
 /** A name that starts with "-" could be read as an option by some engine. */
 export function checkImage(image: string): string {
   if (/^[a-z0-9][\w./:@-]{0,254}$/i.test(image)) return image;
-  throw new GeodeError('invalid_input', `${JSON.stringify(image)} is not the name of an image.`);
+  throw new GeodeError('invalid_input', `${JSON.stringify(image)} is not an image name.`);
 }
 
 export interface ImageContent {
@@ -40,7 +40,7 @@ async function contentOf(engine: Docker, image: string): Promise<ImageContent> {
           cause,
         });
       throw new GeodeError('image_missing', `The image ${image} is not on this engine.`, {
-        hint: `Run \`docker pull ${image}\`, or name another image.`,
+        hint: `Run \`docker pull ${image}\`, or use another image.`,
         cause,
       });
     });

@@ -79,7 +79,7 @@ function isRootless({ SecurityOptions }: { SecurityOptions?: readonly string[] |
 }
 
 const caFix =
-  'Set docker.tls_ca to the authority that signed it, and docker.host to a name that it holds for.';
+  'Set docker.tls_ca to the authority that signed it, and docker.host to a name in the certificate.';
 const certFix = 'Set docker.tls_cert and docker.tls_key to a certificate that the engine accepts.';
 
 function unreachable(host: string, error: NodeJS.ErrnoException): Unavailable {
@@ -90,7 +90,7 @@ function unreachable(host: string, error: NodeJS.ErrnoException): Unavailable {
     return { available: false, reason, fix: caFix };
   }
   if (/^ERR_SSL_.*(CERTIFICATE|UNKNOWN_CA)/.test(code))
-    return { available: false, reason: `the engine at ${host} refused our certificate`, fix: certFix };
+    return { available: false, reason: `the engine at ${host} refused the client certificate`, fix: certFix };
   const reasons: Readonly<Record<string, Omit<Unavailable, 'available'>>> = {
     ENOENT: {
       reason: `no engine listens at ${host}`,
@@ -101,7 +101,7 @@ function unreachable(host: string, error: NodeJS.ErrnoException): Unavailable {
       fix: 'Start it with `systemctl start docker`, or set docker.host.',
     },
     EACCES: {
-      reason: `this user may not talk to ${host}`,
+      reason: `this user may not access ${host}`,
       fix: 'Add the user to the docker group, then log in again.',
     },
   };

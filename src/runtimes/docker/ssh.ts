@@ -180,12 +180,12 @@ function explained(words: string, url: URL): GeodeError {
     [
       /REMOTE HOST IDENTIFICATION HAS CHANGED/,
       `the host key of ${url.hostname} is not the one in known_hosts`,
-      `If you know why, remove the old key with ssh-keygen -R ${url.hostname}; otherwise somebody may be listening.`,
+      `If you know why, remove the old key with ssh-keygen -R ${url.hostname}; otherwise somebody may be intercepting the connection.`,
     ],
     [
       /Host key verification failed|host key is known/,
       `the host key of ${url.hostname} is not known`,
-      `Log in once with ssh ${port}${name} and check the key that it shows.`,
+      `Log in once with ssh ${port}${name} and verify the key that it shows.`,
     ],
     [
       /Permission denied/,
@@ -201,7 +201,7 @@ function explained(words: string, url: URL): GeodeError {
   const [, reason, fix] = known.find(([pattern]) => pattern.test(words)) ?? [
     undefined,
     `ssh ${port}${name} failed${last === '' ? '' : `: ${last}`}`,
-    `Look at ssh ${port}${name} docker version.`,
+    `Check ssh ${port}${name} docker version.`,
   ];
   return unavailable(reason, fix);
 }

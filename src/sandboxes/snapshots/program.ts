@@ -50,7 +50,7 @@ export async function* answersOf(job: Job): AsyncGenerator<{ readonly line: unkn
     for await (const text of createInterface({ input: child.stdout })) {
       const line = parsedJson(text);
       // A killed program leaves an incomplete line.
-      if (line === undefined) throw new GeodeError('internal', `${what} ended in the middle of an answer.`);
+      if (line === undefined) throw new GeodeError('internal', `${what} ended during an answer.`);
       const last = lastSchema.safeParse(line);
       if (!last.success) {
         yield { line, go: () => child.stdin.write('\n') };

@@ -10,7 +10,7 @@ export function checkName(name: string): string {
   if (pattern.test(name)) return name;
   throw new GeodeError(
     'invalid_input',
-    `${JSON.stringify(name.slice(0, 80))} is not the name of a snapshot: 1 to 64 letters, digits, ".", "_" and "-".`,
+    `${JSON.stringify(name.slice(0, 80))} is not a snapshot name: use 1 to 64 letters, digits, ".", "_" and "-".`,
   );
 }
 
@@ -19,6 +19,6 @@ export function checkNewName(name: string): string {
   checkName(name);
   if (name !== undoName && !/^\d+$/.test(name)) return name;
   throw new GeodeError('invalid_input', `A snapshot cannot be called ${JSON.stringify(name)}.`, {
-    hint: 'Numbers and "undo" are names that Geode itself gives. Choose another, or leave the name out.',
+    hint: 'Geode itself uses numbers and "undo". Choose another name, or leave it out.',
   });
 }

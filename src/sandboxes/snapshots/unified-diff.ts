@@ -11,7 +11,7 @@ export function unifiedDiff(
   after: Uint8Array | undefined,
 ): string {
   if (before === undefined && after === undefined) {
-    throw new GeodeError('file_not_found', `${path} is on neither side.`);
+    throw new GeodeError('file_not_found', `${path} exists on neither side.`);
   }
   const [old, now] = [textOf(path, before), textOf(path, after)];
   if (old === now && (before === undefined) === (after === undefined)) return '';
@@ -19,10 +19,7 @@ export function unifiedDiff(
   const to = after === undefined ? '/dev/null' : shown(`b/${path}`);
   const patch = createTwoFilesPatch(from, to, old, now, undefined, undefined, patience);
   if (patch !== undefined) return patch.replace(/^=+\n/, '');
-  throw new GeodeError(
-    'too_large',
-    `The two versions of ${path} have too little in common to show the change.`,
-  );
+  throw new GeodeError('too_large', `The two versions of ${path} are too different to compare.`);
 }
 
 function textOf(path: string, bytes: Uint8Array | undefined): string {

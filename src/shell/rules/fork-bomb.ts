@@ -13,7 +13,7 @@ export function checkFunction({ name, body }: FunctionNode, frame: Frame): void 
     const isRepeated = node.type === 'Statement' ? node.background : node.type === 'Pipeline';
     const own = isRepeated ? commandNames(node, frame).filter((each) => each === name.value).length : 0;
     if (own > (node.type === 'Pipeline' ? 1 : 0)) {
-      refuse(frame, 'fork-bomb', `The function ${name.value} starts itself again and again.`);
+      refuse(frame, 'fork-bomb', `The function ${name.value} starts itself endlessly.`);
     }
     return true;
   });

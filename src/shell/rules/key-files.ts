@@ -43,13 +43,13 @@ export const keyFiles: Rule = {
     for (const argument of pathArguments(call)) {
       for (const piece of piecesOf(argument)) {
         const key = keyFileIn(piece, call.frame);
-        if (key !== undefined) return `It would read ${key}, which holds secrets.`;
+        if (key !== undefined) return `It would read ${key}, which contains secrets.`;
       }
     }
     const copied = copiedFolders(call).some(({ pattern }) =>
       holdsKeyFiles(resolvePath(pattern, call.frame), call.frame.policy),
     );
-    return copied ? 'It would copy a folder with key files in it.' : undefined;
+    return copied ? 'It would copy a folder that contains key files.' : undefined;
   },
 };
 

@@ -15,7 +15,7 @@ export function checkRedirect(operator: RedirectOperator, target: Argument, fram
   }
   const key = keyFile(path, frame.policy);
   if (operator.startsWith('<') && key !== undefined) {
-    refuse(frame, 'key-files', `It would read ${key}, which holds secrets.`);
+    refuse(frame, 'key-files', `It would read ${key}, which contains secrets.`);
   }
   if (operator === '<' || operator === '<&') return;
   if (isDevice(path)) refuse(frame, 'device', `It would overwrite the device ${excerpt(target.text)}.`);

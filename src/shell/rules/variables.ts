@@ -26,10 +26,10 @@ export function checkVariable(
   frame: Frame,
 ): void {
   if (frame.policy.mode === 'strict' && programVariables.test(name)) {
-    refuse(frame, 'dynamic', `Setting ${name} changes which program a name stands for.`);
+    refuse(frame, 'dynamic', `Setting ${name} changes which program a name refers to.`);
   }
   if (commandVariables.test(name)) runArgument(value, frame);
   const key =
     /^[A-Z]/.test(name) && /^[/~.]/.test(value.pattern) ? keyFileIn(value.pattern, frame) : undefined;
-  if (key !== undefined) refuse(frame, 'key-files', `It would read ${key}, which holds secrets.`);
+  if (key !== undefined) refuse(frame, 'key-files', `It would read ${key}, which contains secrets.`);
 }

@@ -34,9 +34,9 @@ export function harnessFor(language: LanguageName, tested: Tested): Harness {
   if (build === undefined) {
     throw new GeodeError(
       'invalid_input',
-      `Tests cannot be run for ${language}; say what it must print instead.`,
+      `Tests cannot be run for ${language}; give the expected output instead.`,
       {
-        hint: `Tests work for ${Object.keys(harnesses).join(', ')}. For others give the expected output.`,
+        hint: `Tests work for ${Object.keys(harnesses).join(', ')}. For other languages give the expected output.`,
       },
     );
   }

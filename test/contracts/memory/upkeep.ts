@@ -112,7 +112,7 @@ export function upkeepContract(scene: () => MemoryScene): void {
       const { results } = await memory.recall({ text: 'Which cakes?', ...words });
       expect(results.map(({ why }) => why.summary)).toEqual([
         'it has cakes',
-        'words of the query stand around it',
+        'words of the query are near it',
       ]);
       expect(await keysOf('what happened in May 2023', words)).toEqual(['6']);
       expect(await memory.get('3')).toMatchObject({ thread: 'chat', order: 3, context: null, date: null });

@@ -52,29 +52,29 @@ export async function agentStdin(options: AgentStdinOptions): Promise<boolean> {
 
 function parseRequest(line: string | undefined, hasEvents: boolean): AgentRequest {
   if (line === undefined || line.trim() === '')
-    throw new GeodeError('invalid_input', 'There is no request on stdin: one line of JSON is expected.');
+    throw new GeodeError('invalid_input', 'No request on stdin: expected one line of JSON.');
   const json = parsedJson(line);
-  if (json === undefined) throw new GeodeError('invalid_input', 'The request is not JSON in one line.');
+  if (json === undefined) throw new GeodeError('invalid_input', 'The request is not one line of JSON.');
   const parsed = agentRequest.safeParse(json);
   if (!parsed.success)
     throw new GeodeError('invalid_input', `The request is not valid: ${z.prettifyError(parsed.error)}`);
   const { host, secret, tools, session_tools: more, agent_config: config } = parsed.data;
   if (host && (!hasEvents || secret === undefined))
-    throw new GeodeError('invalid_input', 'A host that answers needs --events and a secret.');
+    throw new GeodeError('invalid_input', '`host` needs --events and a secret.');
   const needed = hostTools.find(({ name }) => tools.includes(name))?.name ?? more[0]?.name;
   if (!host && needed !== undefined)
     throw new GeodeError('invalid_input', `The tool ${needed} needs a host that answers.`);
   if (!host && (config.dangerous === 'ask' || config.permissions !== 'all'))
     throw new GeodeError(
       'invalid_input',
-      'Without a host nobody can be asked: dangerous is refuse, and permissions are all.',
+      'Without a host nobody can be asked: set dangerous to refuse and permissions to all.',
     );
   return parsed.data;
 }
 
 function failure(request_id: string | null, error: unknown): AgentResponse {
   const code = isGeodeError(error) ? error.code : 'internal';
-  const message = (reasonOf(error) || 'There is no reason.').slice(0, 20_000);
+  const message = (reasonOf(error) || 'No reason was given.').slice(0, 20_000);
   return { status: 'error', request_id, version: agentVersion, error: { code, message } };
 }
 
@@ -120,7 +120,7 @@ function plain(value: object): string {
 function bounded(response: AgentResponse): AgentResponse {
   const size = Buffer.byteLength(plain(response));
   if (size <= mostBytes) return response;
-  const message = `The response has ${size} bytes; the most is ${mostBytes}.`;
+  const message = `The response has ${size} bytes; the maximum is ${mostBytes}.`;
   return failure(response.request_id, new GeodeError('too_large', message));
 }
 

@@ -15,7 +15,7 @@ export function localFiles(folder: string): Pick<Files, 'read' | 'readText' | 's
       const { size } = await file.stat();
       const wanted = Math.max(0, Math.min(length ?? size, size - offset));
       if (wanted > mostBytes)
-        throw new GeodeError('too_large', `${path} has ${size} bytes; read a part of it.`);
+        throw new GeodeError('too_large', `${path} has ${size} bytes; read it in parts.`);
       const { buffer, bytesRead } = await file.read(Buffer.alloc(wanted), 0, wanted, offset);
       return buffer.subarray(0, bytesRead);
     });
@@ -39,7 +39,7 @@ async function write(
   content: Parameters<Files['write']>[1],
 ): Promise<FileFacts> {
   if (typeof content !== 'string' && !(content instanceof Uint8Array))
-    throw new GeodeError('invalid_input', 'Only text and bytes are written here.');
+    throw new GeodeError('invalid_input', 'Only text and bytes can be written here.');
   const lexical = withinFolder(folder, path);
   await confined(folder, dirname(lexical));
   await mkdir(dirname(lexical), { recursive: true });

@@ -24,7 +24,7 @@ export class RequestLines {
         return Buffer.concat(pieces).toString();
       }
       if (size > this.#mostBytes)
-        throw new GeodeError('too_large', `A line of stdin has more than ${this.#mostBytes} bytes.`);
+        throw new GeodeError('too_large', `A line of stdin is longer than ${this.#mostBytes} bytes.`);
       const step = await this.#chunks.next();
       if (step.done) {
         this.#rest = Buffer.alloc(0);

@@ -32,34 +32,38 @@ const toolNames = [...ownTools, ...hostTools.map(({ name }) => name)];
 
 export const agentRequest = z.strictObject({
   request_id: z.string().min(1).max(200).describe('repeated in the response'),
-  message: z.string().min(1).max(200_000).describe('what the agent is asked'),
+  message: z.string().min(1).max(200_000).describe('the message to the agent'),
   agent_config: z.strictObject({
-    provider: z.enum(providerKinds).describe('the wire that the model speaks'),
-    model: z.string().min(1).max(200).describe('as the provider calls it'),
+    provider: z.enum(providerKinds).describe('the API of the model'),
+    model: z.string().min(1).max(200).describe("the provider's name of the model"),
     base_url: z
       .url()
       .optional()
-      .describe('default: OPENAI_BASE_URL or ANTHROPIC_BASE_URL; the key is in the environment alone'),
+      .describe('default: OPENAI_BASE_URL or ANTHROPIC_BASE_URL; the key comes from the environment only'),
     instructions: z.string().max(200_000).optional().describe('extra instructions for the agent'),
-    steps: z.int().min(1).max(1000).default(50).describe('calls to the model'),
-    timeout: z.number().positive().max(3600).default(120).describe('seconds that one answer may take'),
-    retries: z.int().min(0).max(20).default(2).describe('tries again after a limit or a failure'),
+    steps: z.int().min(1).max(1000).default(50).describe('maximum model calls'),
+    timeout: z.number().positive().max(3600).default(120).describe('timeout of one answer in seconds'),
+    retries: z.int().min(0).max(20).default(2).describe('retries after a rate limit or failure'),
     shell: z.enum(['standard', 'strict', 'permissive']).default('standard').describe('the command policy'),
-    shell_programs: z.array(z.string().max(200)).max(1000).default([]).describe('what strict lets run'),
+    shell_programs: z
+      .array(z.string().max(200))
+      .max(1000)
+      .default([])
+      .describe('programs that strict allows'),
     dangerous: z
       .enum(['ask', 'refuse'])
       .default('refuse')
-      .describe('what becomes of a command that the policy refuses: the host asks a person, or it is over'),
+      .describe('handling of commands that the policy refuses: the host asks a person, or they are refused'),
     permissions: z
       .enum(unaskedPermissions)
       .default('all')
-      .describe('what needs no question: ask (only reading), edits (changes of files too) or all'),
+      .describe('allowed without asking: ask (only read), edits (change files) or all'),
   }),
   tools: z
     .array(z.enum(toolNames))
     .max(100)
     .default(ownTools)
-    .describe('what it may use; those of the host need one'),
+    .describe('tools it may use; tools of the host need a host'),
   session_tools: z
     .array(
       z.strictObject({
@@ -70,32 +74,35 @@ export const agentRequest = z.strictObject({
     )
     .max(500)
     .default([])
-    .describe('more tools, whose calls the host does'),
+    .describe('additional tools, which the host runs'),
   host: z
     .boolean()
     .default(false)
     .describe(
-      'a program reads the events and answers on stdin what only it can, with lines signed alike: needs --events and a secret',
+      'a program that reads the events and answers on stdin with signed lines: needs --events and a secret',
     ),
-  session: session.nullable().default(null).describe('as the last response of the conversation gave it'),
+  session: session
+    .nullable()
+    .default(null)
+    .describe('the history from the last response of the conversation'),
   secret: z
     .string()
     .regex(/^[\x21-\x7e]{32,200}$/)
     .optional()
-    .describe('every line of output is signed with it (HMAC-SHA-256)'),
+    .describe('signs every line of output (HMAC-SHA-256)'),
 });
 export type AgentRequest = z.output<typeof agentRequest>;
 
-const id = z.string().max(200).nullable().describe('null when the request could not be read');
+const id = z.string().max(200).nullable().describe('null if the request could not be read');
 
 const agentResponse = z.discriminatedUnion('status', [
   z.strictObject({
     status: z.literal('success'),
     request_id: id,
     version: z.string(),
-    outcome: z.enum(['done', 'limit']).describe('limit: it took as many steps as it may'),
+    outcome: z.enum(['done', 'limit']).describe('limit: the maximum number of steps was reached'),
     content: text.describe('the answer'),
-    session: session.describe('the conversation with this turn, for the next request'),
+    session: session.describe('the history including this turn, for the next request'),
     usage: usage.describe('tokens of all calls of this turn'),
   }),
   z.strictObject({

@@ -39,7 +39,7 @@ export class Database implements AsyncDisposable {
       yield* run`CREATE TABLE IF NOT EXISTS bus_version (version INTEGER NOT NULL)`;
       const version = Number((yield* get`SELECT version FROM bus_version`)?.version ?? 0);
       if (version > changes.length)
-        throw new GeodeError('bus_failed', 'The tables of the bus were made by a newer Geode.', {
+        throw new GeodeError('bus_failed', 'A newer Geode created the tables of the bus.', {
           hint: 'Update Geode on every machine that uses this PostgreSQL.',
         });
       for (const change of changes.slice(version)) yield { parts: [change], values: [], gives: 'changes' };

@@ -48,7 +48,7 @@ export class Notices implements AsyncDisposable {
           await client.end().catch(() => {});
         }
       } catch (err) {
-        if (!signal.aborted) this.#log.warn({ err }, 'Changes of other hosts are not heard at once');
+        if (!signal.aborted) this.#log.warn({ err }, 'Changes of other hosts arrive late');
       }
       await delay(pauseMs, undefined, { signal }).catch(() => {});
     }

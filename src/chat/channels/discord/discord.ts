@@ -127,7 +127,7 @@ class Discord implements Channel {
       const path = `/channels/${encodeURIComponent(channel)}/messages/${encodeURIComponent(message)}`;
       const { attachments } = messageSchema.parse(await this.#rest.call('GET', path));
       const url = attachments.find((each) => each.id === id)?.url;
-      if (url === undefined) throw new Error('its message does not have it any more');
+      if (url === undefined) throw new Error('the message no longer has it');
       return download({ url, hosts: fileHosts, apiUrl: this.#options.apiUrl, mostBytes });
     });
   }
@@ -186,7 +186,7 @@ class Discord implements Channel {
   }
 
   #senseless(name: string): void {
-    this.#options.log.warn({ event: name }, 'Discord sent an event that makes no sense; it was passed over');
+    this.#options.log.warn({ event: name }, 'Skipped an invalid event from Discord');
   }
 
   async #receive(message: DiscordMessage, receive: Receive): Promise<void> {

@@ -37,12 +37,12 @@ const leaveCode = 1000;
 const comeBackCode = 4000;
 const sessionLost = [1000, 1001, 4003, 4004, 4007, 4009];
 const hopeless: Readonly<Record<number, string>> = {
-  4004: 'the token is not good',
-  4010: 'the shard is not good',
+  4004: 'the token is not valid',
+  4010: 'the shard is not valid',
   4011: 'the bot is in too many servers for one connection',
-  4012: 'the version of the gateway is not served any more',
-  4013: 'the intents are not good',
-  4014: 'it may not read what people write: allow the Message Content Intent in the developer portal, or set groups to "addressed"',
+  4012: 'this version of the gateway is no longer supported',
+  4013: 'the intents are not valid',
+  4014: 'it has no permission to read messages: enable the Message Content Intent in the developer portal, or set groups to "addressed"',
 };
 
 interface Session {
@@ -95,7 +95,7 @@ export class DiscordGateway {
   ): Promise<void> {
     const frame = frameSchema.safeParse(given);
     if (!frame.success) {
-      this.#options.log.warn('Discord sent a frame that makes no sense; it was passed over');
+      this.#options.log.warn('Skipped an invalid frame from Discord');
       return;
     }
     const { op, d, s, t } = frame.data;

@@ -78,7 +78,7 @@ export async function earlierTry(
 }
 
 function lost(what: string): SendResult {
-  const error = new GeodeError('channel_failed', `Whether Slack has shown ${what} is not known.`);
+  const error = new GeodeError('channel_failed', `It is not known whether Slack showed ${what}.`);
   return { outcome: 'unknown', isFinal: true, error };
 }
 

@@ -226,7 +226,7 @@ class Slack implements Channel {
   }
 
   #senseless(kind: string): void {
-    this.#options.log.warn({ kind }, 'Slack sent an event that makes no sense; it was passed over');
+    this.#options.log.warn({ kind }, 'Skipped an invalid event from Slack');
   }
 
   async #receive(event: SlackMessage, receive: Receive): Promise<void> {

@@ -38,7 +38,7 @@ export async function socketMode(
       log,
       async frame(socket, given) {
         const frame = frameSchema.safeParse(given);
-        if (!frame.success) return log.warn('Slack sent a frame that makes no sense; it was passed over');
+        if (!frame.success) return log.warn('Skipped an invalid frame from Slack');
         const { type, envelope_id: envelope, payload } = frame.data;
         if (type === 'hello') {
           await began(signal);

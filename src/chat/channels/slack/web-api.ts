@@ -33,7 +33,7 @@ export function slackApi(apiUrl: string, token: string): SlackApi {
         signal,
       });
       const answer = answerSchema.safeParse(found);
-      if (!answer.success) throw new Error(`Slack answered ${method} with what makes no sense`);
+      if (!answer.success) throw new Error(`Slack sent an invalid answer to ${method}`);
       if (answer.data.ok) return answer.data;
       const { error = 'no reason given' } = answer.data;
       throw new PlatformError(`Slack refused ${method}: ${error}`, statusOf(error));

@@ -44,7 +44,7 @@ export function botApi(apiUrl: string, token: string): BotApi {
       });
       const answer = answerSchema.safeParse(parsedJson(await response.text()));
       if (!answer.success) {
-        const message = `Telegram answered ${method} with what makes no sense (${response.status})`;
+        const message = `Telegram sent an invalid answer to ${method} (${response.status})`;
         // Refused by a proxy in front of Telegram. With a success status the call may have been done.
         throw response.ok ? new Error(message) : new PlatformError(message, response.status);
       }

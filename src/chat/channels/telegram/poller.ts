@@ -36,7 +36,7 @@ export function polling(options: PollerOptions): KeepConnectedOptions['connect']
     // Commands work without the menu, so a refusal is harmless.
     if (!isListed)
       await api.call('setMyCommands', { commands }, { timeoutMs: slackMs, signal }).catch((err) => {
-        log.warn({ err }, `Telegram did not take the list of commands: ${reasonOf(err)}`);
+        log.warn({ err }, `Telegram refused the command menu: ${reasonOf(err)}`);
       });
     isListed = true;
     while (!signal.aborted) {
@@ -68,6 +68,6 @@ async function takeOne({ take, log }: PollerOptions, bot: Bot, given: unknown): 
   const { update_id: number } = numberSchema.parse(given);
   const update = updateSchema.safeParse(given);
   if (update.success) await take(bot, update.data);
-  else log.warn({ update: number }, `Telegram sent an update that makes no sense: ${update.error.message}`);
+  else log.warn({ update: number }, `Telegram sent an invalid update: ${update.error.message}`);
   return number;
 }

@@ -50,7 +50,7 @@ export class TelegramSender {
         if (index === forms.length - 1 || !isOfForm(error)) throw error;
       }
     }
-    throw new Error('Telegram was offered no form of the message');
+    throw new Error('The message has no form for Telegram');
   }
 
   #forms(text: string, isEdit: boolean): readonly Form[] {

@@ -143,7 +143,10 @@ class Telegram implements Channel {
       return incomingOf(this.#adapters.one, this.#places, bot, update);
     } catch (err) {
       const { log } = this.#options;
-      log.warn({ err, update: update.update_id }, `An update of Telegram cannot be read: ${reasonOf(err)}`);
+      log.warn(
+        { err, update: update.update_id },
+        `Skipped an unreadable update from Telegram: ${reasonOf(err)}`,
+      );
       return undefined;
     }
   }

@@ -38,15 +38,15 @@ export function whatsAppWebhook({ appSecret, verifyToken, take, log }: WhatsAppW
   return {
     confirm({ mode, token, challenge }) {
       if (mode === 'subscribe' && isSame(token, verifyToken)) return challenge;
-      throw new GeodeError('unauthorized', 'The verify token is not the one of channels.whatsapp', {
-        hint: 'Give Meta the text that is stored as the secret of channels.whatsapp.verify_secret.',
+      throw new GeodeError('unauthorized', 'The verify token differs from channels.whatsapp', {
+        hint: 'Enter at Meta the text that is stored as the secret of channels.whatsapp.verify_secret.',
       });
     },
     async take(body, signature = '') {
       const expected = `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`;
       if (!isSame(signature, expected))
-        throw new GeodeError('unauthorized', 'The call is not signed with the secret of the app', {
-          hint: 'Store the app secret of Meta as the secret of channels.whatsapp.app_secret.',
+        throw new GeodeError('unauthorized', "The call is not signed with the app's secret", {
+          hint: "Store Meta's app secret as the secret of channels.whatsapp.app_secret.",
         });
       for (const value of changesIn(body, log)) await take(value);
     },
@@ -61,7 +61,7 @@ function changesIn(body: Uint8Array, log: Log): readonly WhatsAppChange[] {
       .filter(({ field }) => field === 'messages')
       .map(({ value }) => changeSchema.parse(value));
   } catch (error) {
-    log.warn(`WhatsApp sent what makes no sense; it was passed over: ${reasonOf(error).slice(0, 200)}`);
+    log.warn(`Skipped an invalid change from WhatsApp: ${reasonOf(error).slice(0, 200)}`);
     return [];
   }
 }

@@ -196,8 +196,7 @@ class WhatsApp implements Channel {
     for (const status of change.statuses) await this.#look(status);
     for (const message of change.messages) {
       const incoming = incomingOf(this.#adapter, change, message);
-      if (incoming === 'senseless')
-        this.#options.log.warn('WhatsApp sent a message that makes no sense; it was passed over');
+      if (incoming === 'senseless') this.#options.log.warn('Skipped an invalid message from WhatsApp');
       else if (incoming !== undefined) await this.#receiveMessage(incoming);
     }
   }

@@ -49,7 +49,7 @@ async function checkCollection(client: QdrantClient, name: string, model: Model)
   if (size === model.dimensions && distance === 'Cosine') return;
   throw new GeodeError(
     'model_changed',
-    `The Qdrant collection ${name} holds vectors of ${String(size)} dimensions by ${String(distance)}, not ${model.dimensions} by Cosine.`,
-    { hint: `Delete the collection ${name} in Qdrant; it is filled again from the memory file.` },
+    `The Qdrant collection ${name} has vectors of ${String(size)} dimensions with ${String(distance)}, not ${model.dimensions} with Cosine.`,
+    { hint: `Delete the collection ${name} in Qdrant; Geode fills it again from the memory file.` },
   );
 }

@@ -116,7 +116,7 @@ export class QdrantIndex implements SearchIndex {
       const detail = `Qdrant at ${this.#options.url}, ${collections.length} collections`;
       return this.behind() === 0
         ? { name: 'index', state: 'up', detail }
-        : { name: 'index', state: 'working', detail: `${detail}, ${this.behind()} changes to come` };
+        : { name: 'index', state: 'working', detail: `${detail}, ${this.behind()} changes pending` };
     } catch (thrown) {
       return {
         name: 'index',
