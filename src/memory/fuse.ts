@@ -4,7 +4,7 @@
  * First, scores are made comparable: a cosine by its position between "unrelated" and "equal" for its model, BM25 by
  * the geometric mean of the best hit and the maximum that any entry could reach for these words. The maximum alone
  * gives words too little weight where entries are short, the best hit alone too much where all hits are poor. The
- * share of each half is fixed; docs/decisions/0110-fusion-by-best-hit-and-ceiling.md has the measurements.
+ * share of each half is fixed; docs/decisions/0110-bm25-scale-from-best-hit-and-maximum.md has the measurements.
  */
 import type { Explanation, Fusion } from '../seams/memory.ts';
 import type { Hits } from './index/search-index.ts';
