@@ -67,7 +67,7 @@ const groups: readonly (readonly [title: string, bars: readonly Bar[]])[] = [
       { label: 'from a full pool: results', value: burst.fullPoolPerSecond, unit: '/s', ours: true },
       { label: '… until all are removed', value: burst.fullPoolUntilGonePerSecond, unit: '/s', ours: true },
       {
-        label: `pool of ${burst.atOnce}, made anew`,
+        label: `pool of ${burst.atOnce}, refilled`,
         value: burst.smallPoolPerSecond,
         unit: '/s',
         ours: true,

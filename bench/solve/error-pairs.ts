@@ -92,7 +92,7 @@ export const errorPairs: readonly ErrorPair[] = [
         'import re\ndef year_in(text):\n    found = re.search(r"\\d{4}", text)\n    return found.group() if found else None',
     },
     second: {
-      problem: 'suffix(path): what stands behind the last dot of a file, empty when there is none.',
+      problem: 'suffix(path): the text after the last dot of a file name, empty without a dot.',
       tests: 'assert suffix("a.txt") == "txt"\nassert suffix("Makefile") == ""',
       naive: 'import re\ndef suffix(path):\n    return re.search(r"\\.(\\w+)$", path).group(1)',
       right:
@@ -135,7 +135,7 @@ export const errorPairs: readonly ErrorPair[] = [
   },
   {
     error: 'UnicodeDecodeError',
-    remark: 'what is no UTF-8 is read as Latin-1',
+    remark: 'text that is not UTF-8 is read as Latin-1',
     first: {
       problem: 'lines_of(content): the lines of a log file that was given as bytes.',
       tests: 'assert lines_of(b"a\\nb") == ["a", "b"]\nassert lines_of(b"\\xe9") == ["\\u00e9"]',

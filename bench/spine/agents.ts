@@ -81,7 +81,7 @@ async function on(bench: Bench, wall: 'docker' | 'bubblewrap', program: AgentPro
       unit: 'ms',
       rounds: bench.rounds(20),
       ours: contender('Geode', () => turn('living', prompts.talk)),
-      others: [contender('the program started anew on the host', () => bare.turn(prompts.talk))],
+      others: [contender('the program restarted on the host', () => bare.turn(prompts.talk))],
     },
     bench.signal,
   );

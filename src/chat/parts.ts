@@ -9,7 +9,7 @@ import type { Pairings } from './pairings.ts';
 import type { Schedules } from './schedules.ts';
 import type { Senders } from './senders.ts';
 
-/** What the processing of a message needs. */
+/** Parts for the processing of a message. */
 export interface ChatParts {
   readonly bus: Bus;
   readonly chats: ChatTable;

@@ -197,7 +197,7 @@ export interface Egress {
     spec: EgressSpec,
     options?: Cancel,
   ): Promise<OpenHatch>;
-  /** The last saved policy; undefined if there is none: then everything is denied. */
+  /** The last saved policy; undefined if none was saved: then everything is denied. */
   remembered(sandboxId: string): EgressSpec | undefined;
   /** `undefined` deletes it. */
   remember(sandboxId: string, spec: EgressSpec | undefined): void;

@@ -56,7 +56,7 @@ export interface Verdict {
 interface Reflection {
   readonly analysis: string;
   readonly cause: string;
-  /** What the next attempt changes. */
+  /** Change for the next attempt. */
   readonly change: string;
 }
 

@@ -144,7 +144,7 @@ test('NET-6: a port is seen with its token as HTTP, as a stream and as a WebSock
   const [cookie = ''] = entered.headers['set-cookie'] ?? [];
   expect(cookie).toMatch(/; HttpOnly; SameSite=Lax$/);
   const token = cookie.split(';')[0] ?? '';
-  // What stands in the URL is no cookie, and what the cookie holds opens no URL.
+  // The token in the URL is not valid as a cookie, and the cookie's value opens no URL.
   const [, secret = ''] = token.split('=');
   const inUrl = new URL(url).searchParams.get('geode_token');
   expect((await get(`${origin}/`, { cookie: `geode-preview=${inUrl}` })).statusCode).toBe(401);
@@ -283,7 +283,7 @@ test('SEC-1: the token of a URL ends after minutes, its cookie does not; that of
   const streaming = await ask(pathUrl);
   expect(streaming.statusCode).toBe(200);
   passMinutes(60);
-  // What is open counts as use.
+  // An open connection counts as use.
   expect(await statusOf(pathUrl)).toBe(200);
   streaming.destroy();
   await eventually(async () => {

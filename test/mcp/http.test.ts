@@ -210,7 +210,7 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: /mcp${reason}`, { timeout: 180_00
     });
   });
 
-  it('ends a stream for changes, because there are none', async () => {
+  it('ends a stream for changes at once', async () => {
     const { status, text } = await host.server.caller('alice')('/mcp', {
       headers: {
         accept: 'application/json, text/event-stream',

@@ -227,7 +227,7 @@ for process in /proc/[0-9]*; do
 done 2>/dev/null | head -1
 `;
 const shellTests = 'test "$(./solution.sh 3)" = 271828\n';
-/** A shell goes on after a failed command unless it is told not to. */
+/** A shell continues after a failed command unless set -e is on. */
 const shellSteps = 'test "$(./solution.sh 3)" = 271828\ntest "$(./solution.sh 4)" = ""\ntrue\n';
 
 /** Tests of Python in the forms that people write them in, which a wrong answer may not pass unseen. */

@@ -1,4 +1,4 @@
-/** One of the operator's servers: started when needed, and restarted after it ended, with growing pauses. */
+/** A server of the operator: started when needed, and restarted after it ended, with growing pauses. */
 import { Client, type Transport } from '@modelcontextprotocol/client';
 import { type Cancel, within } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';

@@ -304,7 +304,7 @@ for (const [, name] of tests.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"](\.{0,2}\
   aliases[name] = `answer:${own}`;
   sources[`answer:${own}`] ??= { format: 'module', source: stubOf(own) };
 }
-/** What JavaScript and Node call so, except what a solution may well be called. */
+/** Global names of JavaScript and Node, except names that a solution may use. */
 const builtIn = new Set([
   ...runInNewContext('Object.getOwnPropertyNames(globalThis)'),
   ...['Buffer', 'clearInterval', 'clearTimeout', 'global', 'performance', 'process', 'queueMicrotask'],
@@ -352,7 +352,7 @@ try {
 }
 isLoaded = true;
 
-// What nobody awaited goes on, tests of node:test too. What fails there ends this process with another code.
+// Unawaited work continues, including tests of node:test. A failure there ends this process with a non-zero code.
 process.on('exit', (code) => {
   if (code === 0) writeSync(1, `\n${secret}\n`);
 });

@@ -1,5 +1,5 @@
 /**
- * What a query contributes for every four signs of a row, for all 16 combinations. Adding one entry of each table
+ * Contributions of a query to every four signs of a row, for all 16 combinations. Adding one entry of each table
  * gives the product of the exact query with the signs. Comparing signs with signs would need eight times as many rows
  * for the same recall.
  */
