@@ -106,7 +106,12 @@ async function from(bench: Bench, name: 'docker' | 'bubblewrap'): Promise<Findin
     'Geode',
     rate(sustained.calls, steady.times),
   );
-  const other = observed(`a call of another session at the same time, from ${name}`, 'ms', 'Geode', steady.others);
+  const other = observed(
+    `a call of another session at the same time, from ${name}`,
+    'ms',
+    'Geode',
+    steady.others,
+  );
   const flooded = observed(
     `calls of one session, ${atOnce} at once, from ${name}`,
     'calls/s',

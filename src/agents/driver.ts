@@ -1,14 +1,14 @@
 /** The interface of a driver: its input for one turn, and its duties. The host stores everything else. */
 
 import type { Cancel } from '../base/cancel.ts';
-import type { AgentHappening, AgentResult, Audience, DriverName, PermissionAnswer } from '../seams/agent.ts';
+import type { AgentEventBody, AgentResult, Audience, DriverName, PermissionAnswer } from '../seams/agent.ts';
 import type { PersistentSandbox, UserSandboxes } from '../seams/persistent.ts';
 import type { TerminalSize } from '../seams/process.ts';
 import type { Act } from './permission-policy.ts';
 
 /** Events that a driver yields; the host adds the first, the last and file events. */
-export type DriverHappening = Extract<
-  AgentHappening,
+export type DriverEventBody = Extract<
+  AgentEventBody,
   { readonly type: 'text' | 'thinking' | 'answer-restart' | 'tool-call' | 'tool-result' | 'usage' }
 >;
 
@@ -35,12 +35,12 @@ export interface DriverTurn {
    * Stores the events, and the driver's state if given, in one transaction; then notifies readers. A driver that
    * reads a source once, such as a journal, stores its position together with the events.
    */
-  keep(happenings: readonly DriverHappening[], state?: unknown): void;
+  keep(eventBodies: readonly DriverEventBody[], state?: unknown): void;
   /**
    * Stores these together with the end of the turn, which the driver returns or throws next. If a host is killed
    * before that, none of it is stored, and the next host reads the end again.
    */
-  keepLast(happenings: readonly DriverHappening[], state: unknown): void;
+  keepLast(eventBodies: readonly DriverEventBody[], state: unknown): void;
   /** Asks a person, unless the policy allows it in advance, and waits for the answer. The signal ends the wait. */
   ask(request: PermissionRequest, options?: Cancel): Promise<PermissionAnswer>;
   /** Fires on an interrupt, on the turn's timeout, and when the host ends. */
@@ -48,7 +48,7 @@ export interface DriverTurn {
 }
 
 /** A tool call. */
-export type OpenCall = Pick<Extract<AgentHappening, { readonly type: 'tool-call' }>, 'id' | 'tool'>;
+export type OpenCall = Pick<Extract<AgentEventBody, { readonly type: 'tool-call' }>, 'id' | 'tool'>;
 
 export interface PermissionRequest {
   readonly id: string;

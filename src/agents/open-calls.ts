@@ -1,8 +1,8 @@
-import type { AgentHappening } from '../seams/agent.ts';
-import type { DriverHappening, OpenCall } from './driver.ts';
+import type { AgentEventBody } from '../seams/agent.ts';
+import type { DriverEventBody, OpenCall } from './driver.ts';
 
 /** Calls without a result, in order. */
-export function openCalls(events: readonly AgentHappening[]): readonly OpenCall[] {
+export function openCalls(events: readonly AgentEventBody[]): readonly OpenCall[] {
   const open = new Map<string, OpenCall>();
   for (const event of events)
     if (event.type === 'tool-call') open.set(event.id, { id: event.id, tool: event.tool });
@@ -11,6 +11,6 @@ export function openCalls(events: readonly AgentHappening[]): readonly OpenCall[
 }
 
 /** The result of a call with an unknown outcome. */
-export function unfinished({ id, tool }: OpenCall, why: string): DriverHappening {
+export function unfinished({ id, tool }: OpenCall, why: string): DriverEventBody {
   return { type: 'tool-result', id, tool, output: why, failed: true };
 }

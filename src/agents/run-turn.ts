@@ -1,7 +1,7 @@
 import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { addUsage, noUsage } from '../base/prices.ts';
-import type { AgentHappening, AgentResult, PermissionClass } from '../seams/agent.ts';
+import type { AgentEventBody, AgentResult, PermissionClass } from '../seams/agent.ts';
 import type { Approvals } from '../seams/approval.ts';
 import type { PersistentSandbox } from '../seams/persistent.ts';
 import { askPerson } from './ask-person.ts';
@@ -39,17 +39,17 @@ const ownFolder = '.geode';
  * Runs one turn from its first event, or from where an earlier host stopped, to its last. Never throws. Undefined:
  * the host ends first, and the turn stays open for the next one.
  */
-export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentHappening | undefined> {
+export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentEventBody | undefined> {
   const { turns, log, keepEvents, notifyReaders } = parts;
   const { row, conversation, sandbox, signal } = turn;
-  const events = new TurnEvents((happenings, state) => {
-    turns.keep(row, happenings, state);
+  const events = new TurnEvents((eventBodies, state) => {
+    turns.keep(row, eventBodies, state);
     notifyReaders();
   }, parts.secrets);
   try {
     const last = await lastOf(parts, turn, events);
     if (last === undefined) return undefined;
-    const { happenings: rest, state } = events.rest();
+    const { eventBodies: rest, state } = events.rest();
     const known = [...turns.ofTurn(row), ...rest];
     const open = openCalls(known).map((call) => unfinished(call, 'The turn ended during this call.'));
     const changes = await changesOf(sandbox, row, log);
@@ -68,7 +68,7 @@ async function lastOf(
   parts: TurnParts,
   { driver, conversation, row, sandbox, signal }: TurnToRun,
   events: TurnEvents,
-): Promise<AgentHappening | undefined> {
+): Promise<AgentEventBody | undefined> {
   const given: DriverTurn = {
     user: conversation.user,
     chat: conversation.chat,
@@ -82,8 +82,8 @@ async function lastOf(
     isResumed: row.starts > 1,
     openCalls: row.starts > 1 ? openCalls(parts.turns.ofTurn(row)) : [],
     state: parts.conversations.state(conversation.id),
-    keep: (happenings, state) => events.push(happenings, state),
-    keepLast: (happenings, state) => events.pushLast(happenings, state),
+    keep: (eventBodies, state) => events.push(eventBodies, state),
+    keepLast: (eventBodies, state) => events.pushLast(eventBodies, state),
     ask: (request, cancel = {}) =>
       askPerson(parts, { conversation, row, sandbox, signal }, request, events, cancel),
     signal,
@@ -100,12 +100,12 @@ async function lastOf(
   }
 }
 
-function resultOf(outcome: AgentResult['outcome'], text: string): AgentHappening {
+function resultOf(outcome: AgentResult['outcome'], text: string): AgentEventBody {
   return { type: 'result', outcome, text, usage: noUsage, cost: null, durationMs: 0 };
 }
 
 /** If the price of one call is unknown, the total is unknown. */
-function sumOf(events: readonly AgentHappening[], row: TurnRow): Omit<AgentResult, 'outcome' | 'text'> {
+function sumOf(events: readonly AgentEventBody[], row: TurnRow): Omit<AgentResult, 'outcome' | 'text'> {
   let usage = noUsage;
   let cost: number | null = 0;
   for (const event of events) {
@@ -116,7 +116,7 @@ function sumOf(events: readonly AgentHappening[], row: TurnRow): Omit<AgentResul
   return { usage, cost, durationMs: Date.now() - row.startedAt };
 }
 
-function failure(thrown: unknown): AgentHappening {
+function failure(thrown: unknown): AgentEventBody {
   const error = isGeodeError(thrown)
     ? thrown
     : new GeodeError('internal', reasonOf(thrown), { cause: thrown });
@@ -129,9 +129,9 @@ async function changesOf(
   { snapshots, chat }: PersistentSandbox,
   { snapshot }: TurnRow,
   log: Log,
-): Promise<readonly AgentHappening[]> {
+): Promise<readonly AgentEventBody[]> {
   if (snapshots === undefined || snapshot === null) return [];
-  const changes: AgentHappening[] = [];
+  const changes: AgentEventBody[] = [];
   try {
     for await (const { path, change } of snapshots.diff(`undo:${snapshot}`)) {
       if (path === ownFolder || path.startsWith(`${ownFolder}/`)) continue;

@@ -1,6 +1,6 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Sql } from '../ledger/sql.ts';
-import type { AgentHappening, AgentTurnRecord, DriverName } from '../seams/agent.ts';
+import type { AgentEventBody, AgentTurnRecord, DriverName } from '../seams/agent.ts';
 import type { TurnRow } from './turn-table.ts';
 
 const pageSize = 50;
@@ -9,7 +9,7 @@ const pageSize = 50;
 export function recordTurn(sql: Sql, { id: turn, conversation }: TurnRow, now: number): void {
   const events = sql.all`SELECT body FROM agent_events WHERE conversation = ${conversation}
     AND seq >= (SELECT first_seq FROM agent_turns WHERE id = ${turn}) AND turn = ${turn} ORDER BY seq`.map(
-    ({ body }) => JSON.parse(String(body)) as AgentHappening,
+    ({ body }) => JSON.parse(String(body)) as AgentEventBody,
   );
   sql.run`INSERT INTO agent_transcript (user, chat, conversation, turn, driver, started_at, ended_at, events)
     SELECT c.user, c.chat, c.id, t.id, c.driver, t.started_at, ${now}, ${JSON.stringify(joined(events))}
@@ -32,7 +32,7 @@ export function* transcriptOf(ledger: Ledger, user: string, chat: string): Gener
         driver: String(row.driver) as DriverName,
         startedAt: Number(row.started_at),
         endedAt: Number(row.ended_at),
-        events: JSON.parse(String(row.events)) as AgentHappening[],
+        events: JSON.parse(String(row.events)) as AgentEventBody[],
       };
     }
     if (page.length < pageSize) return;
@@ -40,8 +40,8 @@ export function* transcriptOf(ledger: Ledger, user: string, chat: string): Gener
 }
 
 /** Pieces of the same text become one event. */
-function joined(events: readonly AgentHappening[]): readonly AgentHappening[] {
-  const all: AgentHappening[] = [];
+function joined(events: readonly AgentEventBody[]): readonly AgentEventBody[] {
+  const all: AgentEventBody[] = [];
   for (const event of events) {
     const last = all.at(-1);
     if (last?.type === 'text' && event.type === 'text')

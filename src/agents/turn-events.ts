@@ -1,8 +1,8 @@
 import { redactedText } from '../journals/redacted.ts';
 import { Redactor } from '../journals/redactor.ts';
-import type { AgentHappening } from '../seams/agent.ts';
+import type { AgentEventBody } from '../seams/agent.ts';
 
-type Keep = (happenings: readonly AgentHappening[], state?: unknown) => void;
+type Keep = (eventBodies: readonly AgentEventBody[], state?: unknown) => void;
 
 /**
  * The events of one turn on their way to the ledger, with secrets removed. A text in pieces is checked as a whole.
@@ -13,7 +13,7 @@ export class TurnEvents {
   readonly #keep: Keep;
   readonly #secrets: readonly string[];
   #text: { readonly type: 'text' | 'thinking'; readonly redactor: Redactor } | undefined;
-  #waiting: AgentHappening[] = [];
+  #waiting: AgentEventBody[] = [];
   #state: unknown;
   /** The driver has read the end of the turn: nothing is stored before that. */
   #isOver = false;
@@ -23,39 +23,39 @@ export class TurnEvents {
     this.#secrets = secrets;
   }
 
-  push(happenings: readonly AgentHappening[], state?: unknown): void {
-    for (const happening of happenings) this.#take(happening);
+  push(eventBodies: readonly AgentEventBody[], state?: unknown): void {
+    for (const eventBody of eventBodies) this.#take(eventBody);
     if (state !== undefined) this.#state = state;
     if (!this.#isOver && !this.#text?.redactor.isHolding) this.#write();
   }
 
   /** Adds events without storing them: they belong to the end of the turn. */
-  pushLast(happenings: readonly AgentHappening[], state: unknown): void {
-    for (const happening of happenings) this.#take(happening);
+  pushLast(eventBodies: readonly AgentEventBody[], state: unknown): void {
+    for (const eventBody of eventBodies) this.#take(eventBody);
     this.#state = state;
     this.#isOver = true;
   }
 
   /** All events not stored yet, for the transaction that ends the turn. */
-  rest(): { readonly happenings: readonly AgentHappening[]; readonly state: unknown } {
+  rest(): { readonly eventBodies: readonly AgentEventBody[]; readonly state: unknown } {
     this.#endText();
-    const rest = { happenings: this.#waiting, state: this.#state };
+    const rest = { eventBodies: this.#waiting, state: this.#state };
     [this.#waiting, this.#state] = [[], undefined];
     return rest;
   }
 
-  #take(happening: AgentHappening): void {
-    if (happening.type !== 'text' && happening.type !== 'thinking') {
+  #take(eventBody: AgentEventBody): void {
+    if (eventBody.type !== 'text' && eventBody.type !== 'thinking') {
       this.#endText();
-      this.#waiting.push(cleaned(happening, this.#secrets));
+      this.#waiting.push(cleaned(eventBody, this.#secrets));
       return;
     }
-    if (this.#text?.type !== happening.type) {
+    if (this.#text?.type !== eventBody.type) {
       this.#endText();
-      this.#text = { type: happening.type, redactor: new Redactor(this.#secrets) };
+      this.#text = { type: eventBody.type, redactor: new Redactor(this.#secrets) };
     }
     const { type, redactor } = this.#text;
-    this.#show(type, redactor.push(Buffer.from(happening.text), 0));
+    this.#show(type, redactor.push(Buffer.from(eventBody.text), 0));
   }
 
   #endText(): void {

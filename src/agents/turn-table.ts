@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Sql } from '../ledger/sql.ts';
-import type { AgentEvent, AgentHappening } from '../seams/agent.ts';
+import type { AgentEvent, AgentEventBody } from '../seams/agent.ts';
 import type { ConversationRow } from './conversation-table.ts';
 import { recordTurn } from './transcript.ts';
 
@@ -88,15 +88,15 @@ export class TurnTable {
     });
   }
 
-  keep(turn: TurnRow, happenings: readonly AgentHappening[], state?: unknown): void {
-    this.#ledger.write((sql) => addEvents(sql, turn, happenings, state));
+  keep(turn: TurnRow, eventBodies: readonly AgentEventBody[], state?: unknown): void {
+    this.#ledger.write((sql) => addEvents(sql, turn, eventBodies, state));
   }
 
   /** The last events of a turn, with the driver's state. Only the newest events of a conversation are kept. */
-  endTurn(turn: TurnRow, happenings: readonly AgentHappening[], keepEvents: number, state?: unknown): void {
+  endTurn(turn: TurnRow, eventBodies: readonly AgentEventBody[], keepEvents: number, state?: unknown): void {
     const now = Date.now();
     this.#ledger.write((sql) => {
-      addEvents(sql, turn, happenings, state);
+      addEvents(sql, turn, eventBodies, state);
       recordTurn(sql, turn, now);
       sql.run`UPDATE agent_turns SET ended_at = ${now} WHERE id = ${turn.id}`;
       sql.run`UPDATE agent_conversations SET active_at = ${now} WHERE id = ${turn.conversation}`;
@@ -128,29 +128,29 @@ export class TurnTable {
 function addEvents(
   sql: Sql,
   { id, conversation }: TurnRow,
-  happenings: readonly AgentHappening[],
+  eventBodies: readonly AgentEventBody[],
   state: unknown,
 ): void {
-  for (const happening of happenings) {
-    addEvent(sql, conversation, id, happening);
-    if (happening.type === 'usage')
-      sql.run`UPDATE agent_turns SET cost = cost + ${happening.cost ?? 0} WHERE id = ${id}`;
+  for (const eventBody of eventBodies) {
+    addEvent(sql, conversation, id, eventBody);
+    if (eventBody.type === 'usage')
+      sql.run`UPDATE agent_turns SET cost = cost + ${eventBody.cost ?? 0} WHERE id = ${id}`;
   }
   if (state !== undefined)
     sql.run`UPDATE agent_conversations SET state = ${JSON.stringify(state)} WHERE id = ${conversation}`;
 }
 
-function addEvent(sql: Sql, conversation: number, turn: string, happening: AgentHappening): number {
+function addEvent(sql: Sql, conversation: number, turn: string, eventBody: AgentEventBody): number {
   const { lastInsertRowid } = sql.run`INSERT INTO agent_events (conversation, turn, at, body)
-    VALUES (${conversation}, ${turn}, ${Date.now()}, ${JSON.stringify(happening)})`;
+    VALUES (${conversation}, ${turn}, ${Date.now()}, ${JSON.stringify(eventBody)})`;
   return Number(lastInsertRowid);
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
 function eventOf(row: Row): AgentEvent {
-  const happening = JSON.parse(String(row.body)) as AgentHappening;
-  return { ...happening, seq: Number(row.seq), turn: String(row.turn), at: Number(row.at) };
+  const eventBody = JSON.parse(String(row.body)) as AgentEventBody;
+  return { ...eventBody, seq: Number(row.seq), turn: String(row.turn), at: Number(row.at) };
 }
 
 function turnOf(row: Row): TurnRow {

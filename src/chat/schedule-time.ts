@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 import { GeodeError } from '../base/errors.ts';
-import { spokenTime } from './spoken-time.ts';
+import { naturalTime } from './natural-time.ts';
 
 /** When a schedule runs: by cron text in a time zone, at an interval, or once. */
 export type ScheduleTime =
@@ -17,7 +17,7 @@ const leastMs = 10_000;
  * `invalid_input` for anything else.
  */
 export function parseScheduleTime(text: string, zone: string, now: number): ScheduleTime {
-  const words = (spokenTime(text, zone, now) ?? text).trim().split(/\s+/);
+  const words = (naturalTime(text, zone, now) ?? text).trim().split(/\s+/);
   const [first = '', second = ''] = words;
   if ((first === 'every' || first === 'in') && words.length === 2) {
     const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(second) ?? [];

@@ -50,7 +50,7 @@ const permissionAnswer = z.enum(['once', 'session', 'deny']);
 const numbered = { seq: z.int(), turn: z.string(), at: z.number() };
 
 /** The events of a turn, with or without the fields that number it. */
-function happenings<Common extends z.ZodRawShape>(common: Common) {
+function eventBodies<Common extends z.ZodRawShape>(common: Common) {
   const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
     z.object({ type: z.literal(type), ...common, ...shape });
   return [
@@ -79,7 +79,7 @@ function happenings<Common extends z.ZodRawShape>(common: Common) {
   ] as const;
 }
 
-const agentEventSchema = z.union([...happenings(numbered), problemEvent]).meta({ id: 'AgentEvent' });
+const agentEventSchema = z.union([...eventBodies(numbered), problemEvent]).meta({ id: 'AgentEvent' });
 
 export const turnRecordSchema = z
   .object({
@@ -90,7 +90,7 @@ export const turnRecordSchema = z
     driver: driverName,
     started_at: z.number(),
     ended_at: z.number(),
-    events: z.array(z.union(happenings({}))),
+    events: z.array(z.union(eventBodies({}))),
   })
   .meta({ id: 'TurnRecord' });
 

@@ -3,10 +3,10 @@ import { reasonOf } from '../base/errors.ts';
 import type { User } from '../base/identity.ts';
 import { type Log, noLog } from '../base/log.ts';
 import {
+  type EventBody,
   type EventGap,
   type Events,
   everyone,
-  type Happening,
   type HostEvent,
   type ReadEventsOptions,
 } from '../seams/events.ts';
@@ -58,11 +58,11 @@ export class EventLog implements Events {
     return this.#latest;
   }
 
-  emit(user: User, happening: Happening): void {
+  emit(user: User, eventBody: EventBody): void {
     try {
       this.#ledger.write((sql) => {
         const { lastInsertRowid } = sql.run`INSERT INTO events (at, user, body)
-          VALUES (${Date.now()}, ${user}, ${JSON.stringify(happening)})`;
+          VALUES (${Date.now()}, ${user}, ${JSON.stringify(eventBody)})`;
         this.#sincePrune += 1;
         if (this.#sincePrune >= pruneEvery) {
           sql.run`DELETE FROM events WHERE seq <= ${Number(lastInsertRowid) - this.#keep}`;
@@ -72,7 +72,7 @@ export class EventLog implements Events {
       });
       this.#news.emit('news');
     } catch (err) {
-      this.#log.warn({ err, event: happening.type }, `An event could not be stored: ${reasonOf(err)}`);
+      this.#log.warn({ err, event: eventBody.type }, `An event could not be stored: ${reasonOf(err)}`);
     }
   }
 
@@ -129,7 +129,7 @@ export class EventLog implements Events {
         : sql.all`SELECT * FROM events WHERE user = ${whose} AND seq > ${after} ORDER BY seq LIMIT ${pageSize}`,
     );
     return rows.map(({ seq, at, user, body }) => ({
-      ...(JSON.parse(String(body)) as Happening),
+      ...(JSON.parse(String(body)) as EventBody),
       seq: Number(seq),
       at: Number(at),
       user: String(user),

@@ -10,7 +10,7 @@ import { type Claim, shakeHands } from './handshake.ts';
 import { Pauses, sandboxPaused } from './pauses.ts';
 import { openStream, requestJson, responseOf } from './request.ts';
 import { openSession, pong } from './session.ts';
-import { type Vital, Watch } from './watch.ts';
+import { type Liveness, Watch } from './watch.ts';
 
 export interface LinkOptions {
   readonly dialer: Dialer;
@@ -19,7 +19,7 @@ export interface LinkOptions {
   readonly fresh: boolean;
   /** The sandbox is paused now: its guest answers after it is resumed. */
   readonly paused?: boolean;
-  readonly vital: (signal: AbortSignal) => Promise<Vital>;
+  readonly liveness: (signal: AbortSignal) => Promise<Liveness>;
   /** Interval and timeout of pings to the guest. */
   readonly pingEveryMs?: number;
 }
@@ -56,7 +56,7 @@ export class Link {
   readonly #watch: Watch;
 
   private constructor(options: LinkOptions) {
-    const { fresh, paused = false, vital, pingEveryMs = usualPingEveryMs } = options;
+    const { fresh, paused = false, liveness, pingEveryMs = usualPingEveryMs } = options;
     this.#options = options;
     this.#fresh = fresh;
     this.#pauses = new Pauses({
@@ -71,7 +71,7 @@ export class Link {
       },
     });
     this.#watch = new Watch({
-      vital,
+      liveness,
       pingEveryMs,
       pauses: this.#pauses,
       onEnd: (reason) => this.#finish(new GeodeError('sandbox_gone', `The sandbox has ended: ${reason}.`)),

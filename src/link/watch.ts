@@ -8,12 +8,12 @@ const pausedVitalEveryMs = 2_000;
 const vitalDeadlineMs = 3_000;
 
 /** Asks the runtime about the room, to tell a dead sandbox from a slow one. */
-export type Vital =
+export type Liveness =
   | { readonly alive: true; readonly paused?: boolean }
   | { readonly alive: false; readonly reason: string };
 
 interface WatchOptions {
-  readonly vital: (signal: AbortSignal) => Promise<Vital>;
+  readonly liveness: (signal: AbortSignal) => Promise<Liveness>;
   /** Interval and timeout of pings to the guest. */
   readonly pingEveryMs: number;
   readonly pauses: Pauses;
@@ -58,13 +58,13 @@ export class Watch {
   }
 
   async #ask(): Promise<void> {
-    const { vital: ask, pauses, onEnd } = this.#options;
-    const alive: Vital = { alive: true };
+    const { liveness: ask, pauses, onEnd } = this.#options;
+    const alive: Liveness = { alive: true };
     const isSteady = pauses.steady();
     const deadline = { ms: vitalDeadlineMs, what: 'Asking for the sandbox' };
-    const vital = await within(deadline, ask).catch(() => alive);
-    if (!vital.alive) onEnd(vital.reason);
-    else if (vital.paused !== undefined && isSteady()) pauses.set(vital.paused);
+    const liveness = await within(deadline, ask).catch(() => alive);
+    if (!liveness.alive) onEnd(liveness.reason);
+    else if (liveness.paused !== undefined && isSteady()) pauses.set(liveness.paused);
   }
 
   end(): void {

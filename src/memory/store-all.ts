@@ -6,7 +6,6 @@ import type { Cancel } from '../base/cancel.ts';
 import { throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 import { type Entry, type KeptEntry, limits, type NewEntry, type Stored } from '../seams/memory.ts';
-import { breather } from './breather.ts';
 import type { MemoryParts } from './namespace-memory.ts';
 import { prepareEntry, prepareKept } from './prepare.ts';
 import { restoreEntry } from './truth/kept-entries.ts';
@@ -14,6 +13,7 @@ import { pendingBytes } from './truth/pending.ts';
 import { readEntries } from './truth/read-entries.ts';
 import type { Sql } from './truth/truth.ts';
 import { type Written, writeEntry } from './truth/write-entry.ts';
+import { threadYielder } from './yield-thread.ts';
 
 /** An entry to store: the keys that it touches, and how it is prepared and written. */
 export interface Writing {
@@ -97,7 +97,7 @@ async function prepareAll(
   signal: AbortSignal | undefined,
 ): Promise<Prepared[]> {
   const values = [...secrets(namespace)];
-  const breathe = breather();
+  const breathe = threadYielder();
   const prepared: Prepared[] = [];
   for (const writing of writings) {
     throwIfCancelled(signal, 'The call');

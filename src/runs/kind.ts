@@ -8,7 +8,7 @@ import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
 import { rlimits } from './follow.ts';
 import { type Language, placesIn } from './languages/language.ts';
 import type { RunOptions } from './options.ts';
-import { firstWordsOf } from './prestart/first-words.ts';
+import { prestartInputOf } from './prestart/prestart-input.ts';
 import { checkImageName, type RunImages } from './run-images.ts';
 
 /** Where sandboxes for runs come from. */
@@ -59,7 +59,7 @@ export async function* kindFor(
     ...(wanted === undefined ? {} : { image: image?.id ?? wanted }),
     ...(options.minimumGrade === undefined ? {} : { minimumGrade: options.minimumGrade }),
   };
-  const opening = prestart && language.prestart ? firstWordsOf(language.prestart, options) : undefined;
+  const opening = prestart && language.prestart ? prestartInputOf(language.prestart, options) : undefined;
   const kind: Kind = {
     key: JSON.stringify([
       runtime.name,

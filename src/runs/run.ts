@@ -17,7 +17,7 @@ import {
   sourceName,
 } from './languages/language.ts';
 import { checkRunOptions, defaultTimeoutMs, type RunOptions } from './options.ts';
-import { firstWordsOf } from './prestart/first-words.ts';
+import { prestartInputOf } from './prestart/prestart-input.ts';
 import type { FairQueue } from './queue.ts';
 
 /** The parts that runs share. */
@@ -64,7 +64,7 @@ export async function* streamRun(
     const opening =
       hatch === undefined
         ? ahead.opening
-        : ahead.opening && language.prestart && firstWordsOf(language.prestart, options);
+        : ahead.opening && language.prestart && prestartInputOf(language.prestart, options);
     const places = placesIn(workdir, language);
     const { before, along } = packed({ ...options.files, [source]: sourceOf(code, language) });
     await bringIn(sandbox, before, language, options);

@@ -28,19 +28,19 @@ export async function enterRoom(
   { paused = false, signal }: { paused?: boolean | undefined } & Cancel,
 ): Promise<Sandbox> {
   const { id, grade, limits, secret, env, workdir, leaseMs, handle, entered } = record;
-  const frost = await walls.frost?.(room, handle);
+  const wallsFreezer = await walls.wallsFreezer?.(room, handle);
   const link = await Link.open(
     {
       dialer: walls.dialer(room, handle),
       claim: { secret, env, workdir, leaseMs },
       fresh: !entered,
       paused,
-      vital: (stop) => walls.vital(room, handle, stop),
+      liveness: (stop) => walls.liveness(room, handle, stop),
     },
     { deadlineMs: readyDeadlineMs, signal },
   );
   const mark = pauseMarkOf(room);
-  const freezer = frost && freezerOf(link, frost, mark, readyDeadlineMs);
+  const freezer = wallsFreezer && freezerOf(link, wallsFreezer, mark, readyDeadlineMs);
   try {
     // Its last host was killed while it was held still; it was not paused.
     if (paused && !(await mark.isSet())) await freezer?.resume({ signal });

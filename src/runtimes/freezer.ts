@@ -7,23 +7,28 @@ import type { PauseMark } from './pause-mark.ts';
 const changeDeadlineMs = 15_000;
 
 /** How a kind of walls freezes its processes. Both calls are idempotent; a sandbox that has ended needs no resume. */
-export interface Frost {
+export interface WallsFreezer {
   pause(signal: AbortSignal): Promise<void>;
   resume(signal: AbortSignal): Promise<void>;
 }
 
 /** One change at a time. The link is notified before the guest could seem dead. */
-export function freezerOf(link: Link, frost: Frost, mark: PauseMark, readyDeadlineMs: number): Freezer {
+export function freezerOf(
+  link: Link,
+  wallsFreezer: WallsFreezer,
+  mark: PauseMark,
+  readyDeadlineMs: number,
+): Freezer {
   const turns = new Turns();
   const change = (what: string, work: (signal: AbortSignal) => Promise<void>, signal?: AbortSignal) => () =>
     finishing({ ms: changeDeadlineMs, what, signal }, work);
   const pausing = (signal?: AbortSignal) =>
-    change('Pausing the sandbox', (stop) => mark.set().then(() => frost.pause(stop)), signal);
+    change('Pausing the sandbox', (stop) => mark.set().then(() => wallsFreezer.pause(stop)), signal);
   const resuming = (signal?: AbortSignal) =>
-    change('Resuming the sandbox', (stop) => frost.resume(stop).then(() => mark.clear()), signal);
+    change('Resuming the sandbox', (stop) => wallsFreezer.resume(stop).then(() => mark.clear()), signal);
   const holding = (signal?: AbortSignal) =>
-    change('Holding the sandbox still', (stop) => mark.clear().then(() => frost.pause(stop)), signal);
-  const freeing = change('Freeing the sandbox', (stop) => frost.resume(stop));
+    change('Holding the sandbox still', (stop) => mark.clear().then(() => wallsFreezer.pause(stop)), signal);
+  const freeing = change('Freeing the sandbox', (stop) => wallsFreezer.resume(stop));
   return {
     get paused() {
       return link.paused;

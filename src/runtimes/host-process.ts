@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../base/errors.ts';
 import { parseProcessStat } from '../base/process-stat.ts';
-import type { Vital } from '../link/watch.ts';
+import type { Liveness } from '../link/watch.ts';
 import { absent } from './absent.ts';
 
 const endDeadlineMs = 5_000;
@@ -103,7 +103,7 @@ async function lastWords(wordsFile: string): Promise<string> {
   return errorText.trim().split('\n').at(-1)?.slice(0, 500) || 'without a word';
 }
 
-export async function vitalOf(handle: string, wordsFile: string): Promise<Vital> {
+export async function livenessOf(handle: string, wordsFile: string): Promise<Liveness> {
   if (await isRunning(handle)) return { alive: true };
   return { alive: false, reason: `its first process is gone (${await lastWords(wordsFile)})` };
 }

@@ -2,7 +2,7 @@ import { lstat, realpath } from 'node:fs/promises';
 import { isAbsolute, join, normalize, sep } from 'node:path';
 import { GeodeError } from '../base/errors.ts';
 import type { Mount } from '../seams/sandbox.ts';
-import { swappableIn } from './steady-path.ts';
+import { replaceablePart } from './replaceable-path.ts';
 
 export interface MountPolicy {
   /** Folders below which mounts are allowed. Empty: no mounts. */
@@ -64,7 +64,7 @@ async function checkMount(mount: Mount, policy: MountPolicy, uid: number): Promi
 
   const source = await realpath(mount.source).catch(gone);
   if (source === '/') refuse('it is the whole host');
-  const weak = await swappableIn(source, uid).catch(gone);
+  const weak = await replaceablePart(source, uid).catch(gone);
   if (weak !== undefined)
     refuse(`others may write to ${weak} and could replace it with a link (chown it, or chmod go-w)`);
   const facts = await lstat(source).catch(gone);

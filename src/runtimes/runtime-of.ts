@@ -1,15 +1,15 @@
 import { type Cancel, finishing, throwIfCancelled, within } from '../base/cancel.ts';
 import { GeodeError, reasonOf } from '../base/errors.ts';
-import type { Vital } from '../link/watch.ts';
+import type { Liveness } from '../link/watch.ts';
 import type { Available, HostWorkspaces, Runtime, Unavailable } from '../seams/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
 import type { SandboxUser } from './accounts.ts';
-import { censusOf } from './census.ts';
 import { orDiskFull } from './disk-full.ts';
 import { enterRoom } from './enter-room.ts';
 import type { RuntimeOptions } from './options.ts';
 import { giveBackUser, withOwnUser, withUser } from './own-users.ts';
 import { newRecord } from './plan.ts';
+import { roomListOf } from './room-list.ts';
 import {
   claimRoom,
   makeRunFolder,
@@ -41,7 +41,7 @@ interface Raising extends Cancel {
 /** Makes a runtime from its walls. */
 export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const workspaces = new Workspaces(options);
-  const census = censusOf(walls, options);
+  const census = roomListOf(walls, options);
   let last: { at: number; found: Available } | undefined;
 
   const probe = async ({ signal }: Cancel = {}): Promise<Available | Unavailable> => {
@@ -80,8 +80,8 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
 
   const start = async (id: string, { signal }: Cancel = {}): Promise<Sandbox> => {
     const { room: last, record: before } = await census.find(id);
-    const vital = await census.vital(before, { signal });
-    if (vital.alive) return join(last, before, vital, { signal });
+    const liveness = await census.liveness(before, { signal });
+    if (liveness.alive) return join(last, before, liveness, { signal });
     // A host that died while building may have left something that no record names.
     if (!before.entered) await haltWalls(last, before.handle);
     // The engine may still use the old paths of a sandbox from an older version.
@@ -177,7 +177,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   const join = async (
     room: Room,
     record: RoomRecord,
-    { paused }: Extract<Vital, { alive: true }>,
+    { paused }: Extract<Liveness, { alive: true }>,
     { signal }: Cancel,
   ) => {
     await workspaces.show(room);
@@ -221,9 +221,10 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     },
     async adopt(id, { signal } = {}) {
       const { room, record } = await census.find(id);
-      const vital = await census.vital(record, { signal });
-      if (!vital.alive) throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${vital.reason}.`);
-      return join(room, record, vital, { signal });
+      const liveness = await census.liveness(record, { signal });
+      if (!liveness.alive)
+        throw new GeodeError('sandbox_gone', `The sandbox ${id} has ended: ${liveness.reason}.`);
+      return join(room, record, liveness, { signal });
     },
     recorded: census.recorded,
     list: census.list,

@@ -1,7 +1,7 @@
 import type { Dialer } from '../link/dial.ts';
-import type { Vital } from '../link/watch.ts';
+import type { Liveness } from '../link/watch.ts';
 import type { Available, RuntimeName, Unavailable } from '../seams/runtime.ts';
-import type { Frost } from './freezer.ts';
+import type { WallsFreezer } from './freezer.ts';
 import type { Plan } from './plan.ts';
 import type { Room } from './rooms.ts';
 import type { CheckedSpec } from './spec.ts';
@@ -26,7 +26,7 @@ export interface Walls {
   /** Starts the guest. The handle (a process id) may become known only now. */
   build(room: Room, spec: CheckedSpec, plan: Plan, signal: AbortSignal): Promise<{ readonly handle: string }>;
   dialer(room: Room, handle: string): Dialer;
-  vital(room: Room, handle: string, signal: AbortSignal): Promise<Vital>;
+  liveness(room: Room, handle: string, signal: AbortSignal): Promise<Liveness>;
   /**
    * Ends every process, paused or not, and keeps everything else. Missing if `destroy` keeps the workspace unchanged.
    */
@@ -38,8 +38,8 @@ export interface Walls {
     plan: Plan,
     signal: AbortSignal,
   ): Promise<{ readonly handle: string }>;
-  /** How its processes are frozen; `vital` says whether they are. Undefined if that is impossible. */
-  frost?(room: Room, handle: string): Promise<Frost | undefined>;
+  /** How its processes are frozen; `liveness` says whether they are. Undefined if that is impossible. */
+  wallsFreezer?(room: Room, handle: string): Promise<WallsFreezer | undefined>;
   /**
    * Ends everything of it, paused or not. Idempotent; unknown handles are no error. Without a handle the room's id is
    * used.

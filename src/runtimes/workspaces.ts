@@ -2,7 +2,7 @@ import { lstat, mkdir, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KeyedTurns } from '../base/keyed-turns.ts';
 import type { Limits } from '../seams/limits.ts';
-import type { HeldWorkspace } from '../seams/runtime.ts';
+import type { AttachedWorkspace } from '../seams/runtime.ts';
 import { hasDisk, isMounted, makeDisk, mountDisk, unmountDisk } from './disk.ts';
 import { workspaceProgram } from './guest-binary.ts';
 import type { RuntimeOptions } from './options.ts';
@@ -73,7 +73,7 @@ export class Workspaces {
     return this.#inTurn(room, () => unmountDisk(room, this.#options));
   }
 
-  async hold(room: Room): Promise<HeldWorkspace> {
+  async hold(room: Room): Promise<AttachedWorkspace> {
     await this.#inTurn(room, async (use) => {
       if (use.readers === 0) use.walls = await isMounted(room);
       use.readers += 1;

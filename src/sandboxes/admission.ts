@@ -8,7 +8,7 @@ export interface AdmissionLimits {
 }
 
 /** The user of each sandbox. */
-export interface Census {
+export interface RoomList {
   /** The running sandboxes. */
   running(): readonly string[];
   /** Sandboxes that may be running, not checked yet. */
@@ -20,10 +20,10 @@ export interface Census {
 /** Counts running sandboxes by checking them, plus starts in progress. There is no counter that could drift. */
 export class Admission {
   readonly #limits: AdmissionLimits;
-  readonly #census: Census;
+  readonly #census: RoomList;
   readonly #coming: string[] = [];
 
-  constructor(limits: AdmissionLimits, census: Census) {
+  constructor(limits: AdmissionLimits, census: RoomList) {
     this.#limits = limits;
     this.#census = census;
   }

@@ -12,7 +12,7 @@ import type { Activity, Sandbox } from '../seams/sandbox.ts';
 import type { Snapshots } from '../seams/snapshots.ts';
 import type { SandboxTools } from '../seams/tools.ts';
 import { FollowedProcess } from './followed-process.ts';
-import { heldSnapshots } from './snapshots/held-snapshots.ts';
+import { attachedSnapshots } from './snapshots/attached-snapshots.ts';
 
 const retryMs = 1_000;
 /** A disk that is full for less time than these retries is not reported. */
@@ -234,5 +234,5 @@ export class AttachedSandbox {
 }
 
 function snapshotsIn(sandbox: Sandbox, { workspaces }: Runtime): Snapshots | undefined {
-  return workspaces && heldSnapshots(sandbox, () => workspaces.hold(sandbox.id));
+  return workspaces && attachedSnapshots(sandbox, () => workspaces.hold(sandbox.id));
 }

@@ -75,7 +75,7 @@ export interface AgentTurnRecord {
   readonly startedAt: number;
   readonly endedAt: number;
   /** Every event, with text pieces joined. */
-  readonly events: readonly AgentHappening[];
+  readonly events: readonly AgentEventBody[];
 }
 
 export interface TerminalOptions extends Omit<SendOptions, 'audience'> {
@@ -92,7 +92,7 @@ export interface AgentTerminal {
 /** `once`; or `session`: until the conversation is stopped, for calls of the same kind. */
 export type PermissionAnswer = 'once' | 'session' | 'deny';
 
-export type AgentHappening =
+export type AgentEventBody =
   /** The first event of each turn. */
   | { readonly type: 'turn-start'; readonly driver: DriverName; readonly message: string }
   /** Another host continues the turn. Text after the last tool result may be repeated. */
@@ -145,7 +145,7 @@ export interface AgentResult {
 }
 
 /** `seq` grows by at least one with each event of a chat, across all its turns; `at` is in ms since 1970. */
-export type AgentEvent = AgentHappening & {
+export type AgentEvent = AgentEventBody & {
   readonly seq: number;
   readonly turn: string;
   readonly at: number;

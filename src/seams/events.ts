@@ -9,7 +9,7 @@ import type { SolveOutcome } from './solve.ts';
  * The events of this host in order: one stream for all readers. An event names what changed; for details, a reader
  * queries the object itself. Events contain no output, arguments, files or entry texts, so they cannot leak any.
  */
-export type Happening =
+export type EventBody =
   /** A sandbox runs: it was created or started again. */
   | ({ readonly type: 'sandbox-start'; readonly made: boolean } & OfSandbox)
   /** Its processes have ended; its files remain. `idle`: stopped for being idle. */
@@ -131,7 +131,7 @@ interface OfApproval {
 }
 
 /** A stored event. `seq` grows by at least one with each; `at` is in ms since 1970. */
-export type HostEvent = Happening & { readonly seq: number; readonly at: number; readonly user: User };
+export type HostEvent = EventBody & { readonly seq: number; readonly at: number; readonly user: User };
 
 /**
  * Sent in place of deleted events, or events of another ledger: the reader must reload everything it shows.
@@ -151,7 +151,7 @@ export interface ReadEventsOptions extends Cancel {
 
 /** Receives the events of all parts. Never throws and never waits: work continues even if an event cannot be stored. */
 export interface EventSink {
-  emit(user: User, happening: Happening): void;
+  emit(user: User, eventBody: EventBody): void;
 }
 
 export interface Events extends EventSink {

@@ -67,11 +67,11 @@ export interface SandboxFacts {
 
 export interface HostWorkspaces {
   /** Of any sandbox, even a halted one. The sandbox made its content: follow no links there. */
-  hold(id: string): Promise<HeldWorkspace>;
+  hold(id: string): Promise<AttachedWorkspace>;
 }
 
 /** A workspace that stays in place until it is disposed of, even if its sandbox is removed. */
-export interface HeldWorkspace extends WorkspacePlace, AsyncDisposable {}
+export interface AttachedWorkspace extends WorkspacePlace, AsyncDisposable {}
 
 /** A place that can open sandboxes. Has no global state; importing one has no effect. */
 export interface Runtime {

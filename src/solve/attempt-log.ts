@@ -2,7 +2,7 @@ import { noUsage } from '../base/prices.ts';
 import type { EventSink } from '../seams/events.ts';
 import type { Attempt } from '../seams/solve.ts';
 import { addSpent, type Spent } from './answers.ts';
-import { likeness } from './likeness.ts';
+import { similarity } from './similarity.ts';
 import { newAttempt, type SolveTable } from './solve-table.ts';
 
 interface LogOptions {
@@ -70,7 +70,7 @@ export class AttemptLog {
     const before = this.#byModel.at(-2);
     const signature = run?.signature;
     if (before === undefined || !signature || before.run?.signature !== signature) return undefined;
-    if (likeness(before.code ?? '', code ?? '') < 0.8) return undefined;
+    if (similarity(before.code ?? '', code ?? '') < 0.8) return undefined;
     return `Two attempts in a row ended with the same error: ${signature}`;
   }
 

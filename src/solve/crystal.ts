@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { bothEnds } from '../base/both-ends.ts';
+import { shortenMiddle } from '../base/shorten-middle.ts';
 import type { Entry, NewEntry } from '../seams/memory.ts';
 import type { Attempt, SolveRequest } from '../seams/solve.ts';
 import { trustOf } from '../seams/solve.ts';
@@ -81,13 +81,13 @@ export function newCrystal(
   failed: readonly Attempt[],
 ): Crystal {
   const errors = errorsOf(failed);
-  const problem = bothEnds(request.problem, crystalSizes.problem);
+  const problem = shortenMiddle(request.problem, crystalSizes.problem);
   const language = passed.language ?? '';
   return {
     key: crystalKey(request.problem, language),
     problem,
     errors: [...errors],
-    solution: bothEnds(passed.code ?? '', crystalSizes.solution),
+    solution: shortenMiddle(passed.code ?? '', crystalSizes.solution),
     language,
     files: bounded(passed.files, {}, crystalSizes.files),
     dependencies: [...passed.dependencies],
@@ -151,7 +151,9 @@ export function crystalOf({ key, content }: Pick<Entry, 'key' | 'content'>): Cry
 /** From stderr, stdout or the outcome: an error without output counts too. */
 function errorsOf(failed: readonly Attempt[]): readonly string[] {
   const errors = failed.flatMap(({ run, verdict }) => run?.signature ?? verdict?.reason ?? []);
-  return [...new Set(errors.map((error) => bothEnds(error, crystalSizes.error)))].slice(-crystalSizes.errors);
+  return [...new Set(errors.map((error) => shortenMiddle(error, crystalSizes.error)))].slice(
+    -crystalSizes.errors,
+  );
 }
 
 const subjects =

@@ -1,6 +1,6 @@
-import { bothEnds } from '../base/both-ends.ts';
 import { GeodeError } from '../base/errors.ts';
-import type { Happening } from '../seams/events.ts';
+import { shortenMiddle } from '../base/shorten-middle.ts';
+import type { EventBody } from '../seams/events.ts';
 import type { Memory } from '../seams/memory.ts';
 import type { Attempt, SolveRequest } from '../seams/solve.ts';
 import {
@@ -20,7 +20,7 @@ import { relevant } from './relevant.ts';
 export interface CrystalsOptions {
   /** How long an unused crystal is recalled. */
   readonly fadeMs?: number;
-  readonly emit?: (happening: Happening) => void;
+  readonly emit?: (eventBody: EventBody) => void;
   readonly now?: () => number;
 }
 
@@ -36,7 +36,7 @@ const usualFadeMs = 90 * dayMs;
 export class Crystals {
   readonly #memory: Memory;
   readonly #fadeMs: number;
-  readonly #emit: (happening: Happening) => void;
+  readonly #emit: (eventBody: EventBody) => void;
   readonly #now: () => number;
 
   constructor(
@@ -55,7 +55,12 @@ export class Crystals {
 
   /** Crystals that match a problem or an error and have not faded, best first. */
   async recall(text: string, limit: number): Promise<readonly Crystal[]> {
-    const query = { text: bothEnds(text, 8_000), category: 'core', tags: [crystalTag], limit: limit * 4 };
+    const query = {
+      text: shortenMiddle(text, 8_000),
+      category: 'core',
+      tags: [crystalTag],
+      limit: limit * 4,
+    };
     const { results } = await this.#memory.recall(query);
     return relevant(results)
       .flatMap(({ entry }) => crystalOf(entry) ?? [])
@@ -120,7 +125,7 @@ export class Crystals {
 
   /** It failed the checks of a similar problem. */
   async doubt({ key }: Pick<Crystal, 'key'>, reason: string): Promise<void> {
-    const lastFailure = bothEnds(reason, crystalSizes.error);
+    const lastFailure = shortenMiddle(reason, crystalSizes.error);
     await this.#change(key, 'doubted', ({ failures }) => ({ failures: failures + 1, lastFailure }));
   }
 
@@ -136,7 +141,7 @@ export class Crystals {
   /** It passed its own check again, which clears earlier failures; or it failed and is no longer recalled. */
   async verified({ key }: Pick<Crystal, 'key'>, passed: boolean, reason: string): Promise<void> {
     const usedAt = this.#time();
-    const lastFailure = bothEnds(reason, crystalSizes.error);
+    const lastFailure = shortenMiddle(reason, crystalSizes.error);
     await this.#change(key, passed ? 'confirmed' : 'doubted', ({ successes, failures }) =>
       passed
         ? { successes: successes + 1, failures: 0, lastFailure: null, broken: false, usedAt }

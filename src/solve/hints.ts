@@ -1,6 +1,6 @@
-import { bothEnds } from '../base/both-ends.ts';
 import type { Cancel } from '../base/cancel.ts';
 import { isGeodeError } from '../base/errors.ts';
+import { shortenMiddle } from '../base/shorten-middle.ts';
 import type { Memory } from '../seams/memory.ts';
 import type { SolveEvent } from '../seams/solve.ts';
 import { type Crystal, crystalPrefix } from './crystal.ts';
@@ -35,7 +35,7 @@ export class Hints {
     try {
       const crystals = await this.#crystals.recall(text, recalledCrystals);
       const { results } = await this.#memory.recall(
-        { text: bothEnds(text, 8_000), limit: recalledNotes * 4 },
+        { text: shortenMiddle(text, 8_000), limit: recalledNotes * 4 },
         { signal },
       );
       this.#notes = relevant(results)

@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
-import { bothEnds } from '../base/both-ends.ts';
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
+import { shortenMiddle } from '../base/shorten-middle.ts';
 import type { Runs } from '../runs/index.ts';
 import { languageOf } from '../runs/languages/index.ts';
 import type { EgressSpec } from '../seams/egress.ts';
@@ -60,7 +60,7 @@ export async function install(
       packages,
       succeeded,
       durationMs: result.timings.totalMs,
-      output: bothEnds(words.join('\n'), 4_000),
+      output: shortenMiddle(words.join('\n'), 4_000),
     },
     packages: succeeded ? { files, env: installer.env } : null,
   };

@@ -9,7 +9,7 @@ import { Author } from './author.ts';
 import type { Crystal } from './crystal.ts';
 import type { Crystals } from './crystals.ts';
 import { Hints } from './hints.ts';
-import { likeness } from './likeness.ts';
+import { similarity } from './similarity.ts';
 import type { SolveTable } from './solve-table.ts';
 import { Trial } from './trial.ts';
 
@@ -110,7 +110,7 @@ export class Loop {
         return this.#end('solved', 'An earlier solution passed the checks.', done, key);
       }
       // Failing at an unrelated problem says nothing about it.
-      if (likeness(crystal.problem, this.#request.problem) < sameKind) continue;
+      if (similarity(crystal.problem, this.#request.problem) < sameKind) continue;
       await this.#shop.crystals.doubt(crystal, done.verdict?.reason ?? '');
       yield { type: 'crystal', key, change: 'doubted' };
     }

@@ -54,7 +54,7 @@ export function openSolves(parts: SolveParts): OpenedSolves {
   const crystalsOf = (user: string) =>
     new Crystals(memory.in(user), {
       fadeMs: crystalDays * 24 * 3_600_000,
-      emit: (happening) => events.emit(user, happening),
+      emit: (eventBody) => events.emit(user, eventBody),
     });
   return {
     crystals(user) {

@@ -1,4 +1,4 @@
-import { bothEnds } from '../base/both-ends.ts';
+import { shortenMiddle } from '../base/shorten-middle.ts';
 import { languages } from '../runs/languages/index.ts';
 import type { Attempt, SolveRequest } from '../seams/solve.ts';
 import { testableLanguages } from './harness/harness.ts';
@@ -50,8 +50,8 @@ export function judgePrompt(request: SolveRequest, attempt: Attempt): Prompt {
 }
 
 function howChecked({ tests, expect, language }: SolveRequest): string {
-  if (tests !== undefined) return `It must pass these tests:\n${quote(bothEnds(tests, 20_000))}`;
-  if (expect !== undefined) return `It must print exactly:\n${quote(bothEnds(expect, 5_000))}`;
+  if (tests !== undefined) return `It must pass these tests:\n${quote(shortenMiddle(tests, 20_000))}`;
+  if (expect !== undefined) return `It must print exactly:\n${quote(shortenMiddle(expect, 5_000))}`;
   if (language !== undefined && !testableLanguages.includes(language)) return '';
   return `No tests are given. Also write checks that a wrong program would fail, based on the problem only. In Python and JavaScript they can use the names of the program; in shell they call ./solution.sh.`;
 }
@@ -59,16 +59,18 @@ function howChecked({ tests, expect, language }: SolveRequest): string {
 function filesPart({ files = {} }: SolveRequest): string {
   const names = Object.keys(files);
   if (names.length === 0) return '';
-  const shown = names.slice(0, 10).map((name) => `${name}:\n${quote(bothEnds(files[name] ?? '', 2_000))}`);
+  const shown = names
+    .slice(0, 10)
+    .map((name) => `${name}:\n${quote(shortenMiddle(files[name] ?? '', 2_000))}`);
   return `Files next to the program:\n${shown.join('\n')}`;
 }
 
 function attemptPart({ code, run, verdict, reflection }: Attempt): string {
   const lines = [
-    `Code:\n${bothEnds(code ?? '', 6_000)}`,
+    `Code:\n${shortenMiddle(code ?? '', 6_000)}`,
     `Verdict: ${verdict?.reason ?? 'none'}`,
-    run === null || run.stdout.trim() === '' ? '' : `Stdout:\n${bothEnds(run.stdout, 1_500)}`,
-    run === null || run.stderr.trim() === '' ? '' : `Stderr:\n${bothEnds(run.stderr, 2_500)}`,
+    run === null || run.stdout.trim() === '' ? '' : `Stdout:\n${shortenMiddle(run.stdout, 1_500)}`,
+    run === null || run.stderr.trim() === '' ? '' : `Stderr:\n${shortenMiddle(run.stderr, 2_500)}`,
     reflection === null ? '' : `Lesson: ${reflection.cause} ${reflection.change}`,
   ];
   return quote(lines.filter((line) => line !== '').join('\n'));

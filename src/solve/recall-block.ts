@@ -1,4 +1,4 @@
-import { bothEnds } from '../base/both-ends.ts';
+import { shortenMiddle } from '../base/shorten-middle.ts';
 import { estimateTokens } from '../base/tokens.ts';
 import type { Entry } from '../seams/memory.ts';
 import type { Crystal } from './crystal.ts';
@@ -55,7 +55,7 @@ function cost(lines: readonly string[]): number {
 /** The whole text, or as much of both ends as fits; undefined if that is too little to be useful. */
 function fitting(text: string, fits: (cut: string) => boolean): string | undefined {
   for (let most = text.length; most >= Math.min(shortest, text.length); most = Math.floor(most * 0.8)) {
-    const cut = bothEnds(text, most);
+    const cut = shortenMiddle(text, most);
     if (fits(cut)) return cut;
   }
   return undefined;
@@ -63,10 +63,10 @@ function fitting(text: string, fits: (cut: string) => boolean): string | undefin
 
 function textOf({ key, problem, errors, language, solution }: Crystal): string {
   const met = errors.length === 0 ? '' : `\nErrors on the way:\n${errors.join('\n')}`;
-  return `From ${key}\nProblem: ${bothEnds(problem, 1_000)}${met}\nSolution (${language}):\n${bothEnds(solution, 4_000)}`;
+  return `From ${key}\nProblem: ${shortenMiddle(problem, 1_000)}${met}\nSolution (${language}):\n${shortenMiddle(solution, 4_000)}`;
 }
 
 function textOfNote({ key, content, sources, stale }: Note): string {
   const from = sources.length === 0 ? key : `${key} (${sources.slice(0, 3).join(', ')})`;
-  return `From ${from}${stale === null ? '' : `, ${stale}`}\n${bothEnds(content, 1_000)}`;
+  return `From ${from}${stale === null ? '' : `, ${stale}`}\n${shortenMiddle(content, 1_000)}`;
 }

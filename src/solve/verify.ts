@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { posix } from 'node:path';
-import { bothEnds } from '../base/both-ends.ts';
 import type { Cancel } from '../base/cancel.ts';
+import { shortenMiddle } from '../base/shorten-middle.ts';
 import type { Runs } from '../runs/index.ts';
 import { languageOf } from '../runs/languages/index.ts';
 import type { Limits } from '../seams/limits.ts';
@@ -138,7 +138,7 @@ function verdictOfProgram(result: RunResult, expect: string | undefined): Verdic
   if (tidy(result.stdout) === tidy(expect)) {
     return { label: 'verified', by, reason: 'It printed what was expected.' };
   }
-  const [wanted, got] = [bothEnds(tidy(expect), 1_000), bothEnds(tidy(result.stdout), 1_000)];
+  const [wanted, got] = [shortenMiddle(tidy(expect), 1_000), shortenMiddle(tidy(result.stdout), 1_000)];
   return {
     label: 'failed',
     by,
@@ -171,8 +171,8 @@ function runOf(result: RunResult): AttemptRun {
   return {
     outcome: result.outcome,
     exitCode: result.exitCode,
-    stdout: bothEnds(failed.stdout, keptOutput),
-    stderr: bothEnds(failed.stderr, keptOutput),
+    stdout: shortenMiddle(failed.stdout, keptOutput),
+    stderr: shortenMiddle(failed.stderr, keptOutput),
     durationMs: result.timings.totalMs,
     signature: result.outcome === 'timed-out' ? 'timed out' : signature,
   };

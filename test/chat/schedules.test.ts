@@ -24,7 +24,7 @@ function hosts() {
   const folder = opened.use(temporaryFolder());
   const clock = { now: start };
   const told: unknown[] = [];
-  const events: EventSink = { emit: (user, happening) => void told.push({ user, ...happening }) };
+  const events: EventSink = { emit: (user, eventBody) => void told.push({ user, ...eventBody }) };
   const open = (broken?: Partial<Bus>) => {
     const own = new DisposableStack();
     const ledger = own.use(new Ledger(join(folder.path, 'ledger.db'), [busChapter, chatChapter], 'durable'));

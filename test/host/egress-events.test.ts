@@ -3,7 +3,7 @@ import { createClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
 import { denialEvents } from '../../src/egress/audit/denial-events.ts';
 import type { EgressOwner } from '../../src/seams/egress.ts';
-import type { EventGap, Happening, HostEvent } from '../../src/seams/events.ts';
+import type { EventBody, EventGap, HostEvent } from '../../src/seams/events.ts';
 import { getUrl } from '../egress/hatch-fixture.ts';
 import { hostWorld } from './world.ts';
 
@@ -57,7 +57,7 @@ describe('refusals of the hatch as events', () => {
   });
 
   it('repeated refusals of a sandbox send one event for each target, for a limited number of targets', () => {
-    const told: Happening[] = [];
+    const told: EventBody[] = [];
     let now = 1_000_000;
     const owner: EgressOwner = { sandboxId: 'room-1', user: 'ann', chat: 'demo' };
     const emit = denialEvents({ emit: (_, event) => void told.push(event) }, owner, () => now);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Happening } from '../../src/seams/events.ts';
+import type { EventBody } from '../../src/seams/events.ts';
 import { eventually } from '../contracts/harness.ts';
 import { sandboxWorld } from '../sandboxes/world.ts';
 
 describe('events of sandboxes', () => {
   it('say what was done to a sandbox and what ran in it, with its user, in order, and no argument', async () => {
     await using world = await sandboxWorld('native');
-    const told: (readonly [string, Happening])[] = [];
+    const told: (readonly [string, EventBody])[] = [];
     const sandboxes = await world.host({ events: { emit: (user, event) => void told.push([user, event]) } });
     const types = () => told.map(([, { type }]) => type);
     const ann = sandboxes.of('ann');
@@ -42,7 +42,7 @@ describe('events of sandboxes', () => {
 
   it('sends an end event for a sandbox that dies', async () => {
     await using world = await sandboxWorld('native');
-    const told: Happening[] = [];
+    const told: EventBody[] = [];
     const sandboxes = await world.host({ events: { emit: (_, event) => void told.push(event) } });
     const sandbox = await sandboxes.of('ann').getOrCreate('demo');
     await world.runtime.halt(sandbox.id);

@@ -28,14 +28,14 @@ export async function startGuest(): Promise<GuestProcess> {
   });
   const connections: Duplex[] = [];
   const claim = { secret: newSecret(), env: { PATH: '/usr/bin:/bin' }, workdir: folder, leaseMs: 30_000 };
-  const vital = async () =>
+  const liveness = async () =>
     child.exitCode === null && child.signalCode === null
       ? ({ alive: true } as const)
       : ({ alive: false, reason: 'the guest ended' } as const);
   const options = (changes: Partial<LinkOptions> = {}): LinkOptions => ({
     dialer: recording(socketDialer(socket), connections),
     claim,
-    vital,
+    liveness,
     fresh: true,
     ...changes,
   });

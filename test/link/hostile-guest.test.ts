@@ -67,7 +67,7 @@ async function pose(
         dialer: socketDialer(socket),
         claim: { secret, env: { KEY: 'env-secret' }, workdir: '/', leaseMs: 0 },
         fresh,
-        vital: async () => ({ alive: true }),
+        liveness: async () => ({ alive: true }),
       },
       { deadlineMs },
     );

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkMounts } from '../../src/runtimes/mounts.ts';
-import { swappableIn } from '../../src/runtimes/steady-path.ts';
+import { replaceablePart } from '../../src/runtimes/replaceable-path.ts';
 import type { Mount } from '../../src/seams/sandbox.ts';
 
 describe('mounts', () => {
@@ -247,8 +247,8 @@ describe('mounts', () => {
     it('RT-8: a link in the path itself is not steady', async () => {
       const { folder, source } = await build('with-link', 0o755, 0);
       await symlink('between', join(folder, 'alias'));
-      expect(await swappableIn(join(folder, 'alias/source'), 0)).toBe(join(folder, 'alias'));
-      expect(await swappableIn(source, 0)).toBeUndefined();
+      expect(await replaceablePart(join(folder, 'alias/source'), 0)).toBe(join(folder, 'alias'));
+      expect(await replaceablePart(source, 0)).toBeUndefined();
     });
   });
 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { noUsage } from '../../src/base/prices.ts';
 import { openMemory } from '../../src/memory/open-memory.ts';
-import type { Happening } from '../../src/seams/events.ts';
+import type { EventBody } from '../../src/seams/events.ts';
 import type { Attempt } from '../../src/seams/solve.ts';
 import { Crystals } from '../../src/solve/crystals.ts';
 import { eachOf } from '../each-of.ts';
@@ -199,7 +199,7 @@ let folder: TemporaryFolder;
 let store: ReturnType<typeof openMemory>;
 let crystals: Crystals;
 let now: number;
-let told: Happening[];
+let told: EventBody[];
 beforeEach(() => {
   folder = temporaryFolder();
   store = openMemory({ file: join(folder.path, 'memory.db'), embedder: wordEmbedder() });
@@ -207,7 +207,7 @@ beforeEach(() => {
   told = [];
   crystals = new Crystals(store.in('ann'), {
     now: () => now,
-    emit: (happening) => told.push(happening),
+    emit: (eventBody) => told.push(eventBody),
   });
 });
 afterEach(async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { Happening } from '../../src/seams/events.ts';
+import type { EventBody } from '../../src/seams/events.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 import { answers, openShop, reflection, solution } from './shop.ts';
 
@@ -63,8 +63,8 @@ describe.skipIf(!bubblewrap.available)(`crystals that are verified again${skippe
   });
 
   it('limits recalled text in a prompt, and sends events for solves and crystals', async () => {
-    const told: Happening[] = [];
-    const events = { emit: (_user: string, happening: Happening) => void told.push(happening) };
+    const told: EventBody[] = [];
+    const events = { emit: (_user: string, eventBody: EventBody) => void told.push(eventBody) };
     const script = answers(solution(wrong), reflection('It does not double.'), solution(right));
     await using shop = await openShop(folder.path, script, { events, recallTokens: 200 });
     for (let n = 0; n < 5; n += 1) {

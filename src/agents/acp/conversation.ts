@@ -12,12 +12,12 @@ import { z } from 'zod';
 import { cancelled, unlessStopped } from '../../base/cancel.ts';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
 import type { Process } from '../../seams/process.ts';
-import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
+import { type DriverEventBody, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { messageText } from '../programs/message-text.ts';
 import { actOf } from './acp-acts.ts';
 import { type AcpState, withoutProgram } from './acp-state.ts';
 import { JournalStream } from './journal-stream.ts';
-import { happeningsOf, happeningsOfCall } from './session-updates.ts';
+import { eventBodiesOf, eventBodiesOfCall } from './session-updates.ts';
 
 /** Maximum time to read the output of a killed program. */
 const lastWordsMs = 2_000;
@@ -65,9 +65,9 @@ export class AcpConversation implements Disposable {
     this.#connection = client({ name: 'geode' })
       .onNotification('session/update', ({ params }) => {
         if (this.#isLoading || params.sessionId !== this.#state.session) return;
-        const { happenings, state: after } = happeningsOf(params.update, this.#state);
+        const { eventBodies, state: after } = eventBodiesOf(params.update, this.#state);
         this.#state = after;
-        if (happenings.length > 0) this.#keep({}, happenings);
+        if (eventBodies.length > 0) this.#keep({}, eventBodies);
       })
       .onRequest('session/request_permission', ({ params, requestId }) => this.#ask(params, requestId))
       .connect(this.#stream);
@@ -178,13 +178,13 @@ export class AcpConversation implements Disposable {
     { toolCall, options }: RequestPermissionRequest,
     id: string | number | null,
   ): Promise<RequestPermissionResponse> {
-    const { happenings, state } = happeningsOfCall({ ...toolCall, status: null }, this.#state, true);
+    const { eventBodies, state } = eventBodiesOfCall({ ...toolCall, status: null }, this.#state, true);
     const call = state.calls[toolCall.toolCallId];
     this.#state = state;
     const asked = this.#state.asked.filter((each) => each.id !== id);
     this.#keep(
       { asked: [...asked, { id, params: { sessionId: state.session, toolCall, options } }] },
-      happenings,
+      eventBodies,
     );
     const { tool = 'tool', input } = call ?? {};
     const request = { id: String(id), tool, input, act: actOf(toolCall, call) };
@@ -201,12 +201,12 @@ export class AcpConversation implements Disposable {
     };
   }
 
-  #keep(change: Partial<AcpState>, happenings: readonly DriverHappening[] = []): void {
-    this.#turn.keep(happenings, this.#changed(change));
+  #keep(change: Partial<AcpState>, eventBodies: readonly DriverEventBody[] = []): void {
+    this.#turn.keep(eventBodies, this.#changed(change));
   }
 
-  #keepLast(change: Partial<AcpState>, happenings: readonly DriverHappening[] = []): void {
-    this.#turn.keepLast(happenings, this.#changed(change));
+  #keepLast(change: Partial<AcpState>, eventBodies: readonly DriverEventBody[] = []): void {
+    this.#turn.keepLast(eventBodies, this.#changed(change));
   }
 
   #changed(change: Partial<AcpState>): AcpState {
@@ -232,7 +232,7 @@ const usage = z.object({
 });
 
 /** Usage that some agents add to their answer. It names no model, so the price is unknown. */
-function usageOf(answer: PromptResponse, model: string): readonly DriverHappening[] {
+function usageOf(answer: PromptResponse, model: string): readonly DriverEventBody[] {
   const { data } = usage.safeParse(answer);
   if (data === undefined) return [];
   const { inputTokens, outputTokens, cachedReadTokens, cachedWriteTokens } = data.usage;

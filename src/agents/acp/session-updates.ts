@@ -1,50 +1,50 @@
 /** Turns the updates of an ACP agent during a prompt into events of a turn. */
 import type { SessionUpdate, ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
-import type { DriverHappening } from '../driver.ts';
+import type { DriverEventBody } from '../driver.ts';
 import { shortened } from '../programs/tool-output.ts';
 import type { AcpCall, AcpState } from './acp-state.ts';
 
 interface UpdateResult {
-  readonly happenings: readonly DriverHappening[];
+  readonly eventBodies: readonly DriverEventBody[];
   readonly state: AcpState;
 }
 
-export function happeningsOf(update: SessionUpdate, state: AcpState): UpdateResult {
+export function eventBodiesOf(update: SessionUpdate, state: AcpState): UpdateResult {
   switch (update.sessionUpdate) {
     case 'agent_message_chunk': {
-      if (update.content.type !== 'text') return { happenings: [], state };
+      if (update.content.type !== 'text') return { eventBodies: [], state };
       const { text } = update.content;
-      return { happenings: [{ type: 'text', text }], state: { ...state, text: state.text + text } };
+      return { eventBodies: [{ type: 'text', text }], state: { ...state, text: state.text + text } };
     }
     case 'agent_thought_chunk':
       return update.content.type === 'text'
-        ? { happenings: [{ type: 'thinking', text: update.content.text }], state }
-        : { happenings: [], state };
+        ? { eventBodies: [{ type: 'thinking', text: update.content.text }], state }
+        : { eventBodies: [], state };
     case 'tool_call':
     case 'tool_call_update':
-      return happeningsOfCall(update, state);
+      return eventBodiesOfCall(update, state);
     default:
-      return { happenings: [], state };
+      return { eventBodies: [], state };
   }
 }
 
 /** Reports a call once its input is known, and before its result or a question about it. */
-export function happeningsOfCall(update: ToolCallUpdate, state: AcpState, isNeeded = false): UpdateResult {
+export function eventBodiesOfCall(update: ToolCallUpdate, state: AcpState, isNeeded = false): UpdateResult {
   const { toolCallId: id, status } = update;
   const call = callOf(update, state.calls[id]);
   const isOver = status === 'completed' || status === 'failed';
   const isReady = isNeeded || isOver || status === 'in_progress' || !isEmpty(update.rawInput);
-  const happenings: DriverHappening[] = [];
+  const eventBodies: DriverEventBody[] = [];
   const { tool, input } = call;
-  if (isReady && !call.isReported) happenings.push({ type: 'tool-call', id, tool, input });
+  if (isReady && !call.isReported) eventBodies.push({ type: 'tool-call', id, tool, input });
   if (!isOver) {
     const calls = { ...state.calls, [id]: { ...call, isReported: call.isReported || isReady } };
-    return { happenings, state: { ...state, calls, text: '' } };
+    return { eventBodies, state: { ...state, calls, text: '' } };
   }
   const output = shortened(outputOf(update));
-  happenings.push({ type: 'tool-result', id, tool, output, failed: status === 'failed' });
+  eventBodies.push({ type: 'tool-result', id, tool, output, failed: status === 'failed' });
   const { [id]: _, ...calls } = state.calls;
-  return { happenings, state: { ...state, calls, text: '' } };
+  return { eventBodies, state: { ...state, calls, text: '' } };
 }
 
 function callOf(

@@ -13,7 +13,7 @@ import { openSessionTools } from '../session-tools.ts';
 import type { PermitRequest } from './agent-tool.ts';
 import { modelMessages } from './compaction.ts';
 import { History } from './history.ts';
-import { instructionsWith, type LoopEvent, leadLoop } from './loop.ts';
+import { instructionsWith, type LoopEvent, runLoop } from './loop.ts';
 import { recalled } from './recalled.ts';
 import { deniedText, runTool, toolsWith } from './tools.ts';
 import { unanswered } from './unanswered.ts';
@@ -80,7 +80,7 @@ async function leadTurn(turn: DriverTurn, model: Model, options: BuiltinOptions)
     historyTokens: options.historyTokens,
     summariser: () => options.models.get('cheap'),
   };
-  return await leadLoop({
+  return await runLoop({
     ...{ user: turn.user, model, steps: options.steps, signal, tools: toolsWith(hostTools) },
     instructions: instructionsWith(options.instructions),
     messages: () => modelMessages(turn, history, compaction),

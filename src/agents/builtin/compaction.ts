@@ -1,6 +1,6 @@
 /** Shortens a conversation that is too long for the model. The stored history stays complete. */
 
-import { bothEnds } from '../../base/both-ends.ts';
+import { shortenMiddle } from '../../base/shorten-middle.ts';
 import { estimateTokens } from '../../base/tokens.ts';
 import type { Model, ModelMessage } from '../../seams/model.ts';
 import type { DriverTurn } from '../driver.ts';
@@ -57,7 +57,7 @@ function trimResults(message: ModelMessage): ModelMessage {
   if (message.role !== 'tool') return message;
   const results = message.results.map((result) => ({
     ...result,
-    output: bothEnds(result.output, trimmedResult),
+    output: shortenMiddle(result.output, trimmedResult),
   }));
   return { role: 'tool', results };
 }
@@ -76,7 +76,7 @@ async function summarise(turn: DriverTurn, history: History, mostTokens: number,
       {
         user: turn.user,
         instructions,
-        messages: [{ role: 'user', text: bothEnds(text, mostTokens * 3) }],
+        messages: [{ role: 'user', text: shortenMiddle(text, mostTokens * 3) }],
         maxOutputTokens: summaryTokens,
       },
       { signal: turn.signal },
@@ -102,10 +102,10 @@ function quoted(message: ModelMessage): string {
   if (message.role === 'user') return `Person: ${message.text}`;
   if (message.role === 'tool')
     return message.results
-      .map(({ tool, output }) => `Result of ${tool}: ${bothEnds(output, quotedResult)}`)
+      .map(({ tool, output }) => `Result of ${tool}: ${shortenMiddle(output, quotedResult)}`)
       .join('\n');
   const calls = (message.calls ?? []).map(
-    ({ tool, input }) => `\n[calls ${tool}: ${bothEnds(JSON.stringify(input) ?? '', quotedResult)}]`,
+    ({ tool, input }) => `\n[calls ${tool}: ${shortenMiddle(JSON.stringify(input) ?? '', quotedResult)}]`,
   );
   return `Agent: ${message.text}${calls.join('')}`;
 }

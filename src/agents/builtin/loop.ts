@@ -38,7 +38,7 @@ export function instructionsWith(more: string | undefined): string {
 }
 
 /** Asks a model, runs the tools that it calls and returns their results, until it has an answer. */
-export async function leadLoop(scene: LoopScene): Promise<TurnEnd> {
+export async function runLoop(scene: LoopScene): Promise<TurnEnd> {
   let text = '';
   for (let step = 0; step < scene.steps; step += 1) {
     const answer = await ask(scene);

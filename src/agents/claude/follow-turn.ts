@@ -3,7 +3,7 @@ import { cancelled } from '../../base/cancel.ts';
 import { GeodeError } from '../../base/errors.ts';
 import { costOf, type PriceTable } from '../../base/prices.ts';
 import type { Process } from '../../seams/process.ts';
-import { type DriverHappening, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
+import { type DriverEventBody, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { endedEarly } from '../programs/ended-early.ts';
 import { type ExitEvent, journalLines, type LineEvent } from '../programs/journal-lines.ts';
 import { nextLine } from '../programs/next-line.ts';
@@ -72,13 +72,13 @@ class TurnReader {
     // A program that starts with a failure cannot continue the session.
     if (line.type === 'result' && line.is_error && this.#cannotResume())
       throw this.#gone(line.result ?? line.subtype);
-    const happenings = this.#happeningsOf(line);
+    const eventBodies = this.#eventBodiesOf(line);
     this.#state = this.#after(line, event.end);
     if (line.type === 'result') {
-      this.#turn.keepLast(happenings, this.#state);
+      this.#turn.keepLast(eventBodies, this.#state);
       return endOf(line);
     }
-    if (happenings.length > 0 || line.type === 'control_request') this.#turn.keep(happenings, this.#state);
+    if (eventBodies.length > 0 || line.type === 'control_request') this.#turn.keep(eventBodies, this.#state);
     if (line.type === 'control_request') this.#ask(requestOf(line));
     return undefined;
   }
@@ -111,7 +111,7 @@ class TurnReader {
     return this.take(event) !== undefined;
   }
 
-  #happeningsOf(line: ClaudeLine): readonly DriverHappening[] {
+  #eventBodiesOf(line: ClaudeLine): readonly DriverEventBody[] {
     switch (line.type) {
       case 'stream_event':
         return pieceOf(line);
@@ -203,7 +203,7 @@ class TurnReader {
 }
 
 /** Text of the agent itself; text of its subagents is not part of the answer. */
-function pieceOf(line: Extract<ClaudeLine, { type: 'stream_event' }>): readonly DriverHappening[] {
+function pieceOf(line: Extract<ClaudeLine, { type: 'stream_event' }>): readonly DriverEventBody[] {
   const { delta } = line.event;
   if (line.parent_tool_use_id != null || delta === undefined) return [];
   if (delta.type === 'text_delta' && delta.text) return [{ type: 'text', text: delta.text }];

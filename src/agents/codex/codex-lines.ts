@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { parsedJson } from '../../base/json.ts';
 import type { TokenUsage } from '../../base/prices.ts';
-import type { DriverHappening } from '../driver.ts';
+import type { DriverEventBody } from '../driver.ts';
 import { shortened } from '../programs/tool-output.ts';
 
 const item = z.looseObject({ id: z.string(), type: z.string() });
@@ -41,7 +41,7 @@ const call = z.object({
 });
 const words = z.object({ text: z.string() });
 
-export function happeningsOf({ type, item: { id, ...item } }: ItemLine): readonly DriverHappening[] {
+export function eventBodiesOf({ type, item: { id, ...item } }: ItemLine): readonly DriverEventBody[] {
   const isOver = type === 'item.completed';
   if (item.type === 'command_execution') {
     const { data } = command.safeParse(item);
@@ -65,7 +65,7 @@ export function happeningsOf({ type, item: { id, ...item } }: ItemLine): readonl
 }
 type ItemLine = Extract<CodexLine, { readonly item: unknown }>;
 
-function result(id: string, tool: string, output: string, failed: boolean): DriverHappening {
+function result(id: string, tool: string, output: string, failed: boolean): DriverEventBody {
   return { type: 'tool-result', id, tool, output: shortened(output), failed };
 }
 

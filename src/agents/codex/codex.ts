@@ -13,7 +13,7 @@ import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
 import { messageText } from '../programs/message-text.ts';
 import { nextLine } from '../programs/next-line.ts';
 import { openSessionTools } from '../session-tools.ts';
-import { happeningsOf, parseCodexLine, usageOf } from './codex-lines.ts';
+import { eventBodiesOf, parseCodexLine, usageOf } from './codex-lines.ts';
 
 export interface CodexOptions {
   /** A folder of this machine with `bin/codex`, mounted read-only in new sandboxes. */
@@ -204,10 +204,10 @@ async function follow(
         turn.keepLast([{ type: 'usage', model, usage: spent, cost: costOf(model, spent, prices) }], state);
         return { outcome: 'done', text: state.text };
       } else {
-        const happenings = happeningsOf(line);
-        const text = happenings.flatMap((each) => (each.type === 'text' ? [each.text] : []));
+        const eventBodies = eventBodiesOf(line);
+        const text = eventBodies.flatMap((each) => (each.type === 'text' ? [each.text] : []));
         state = { ...state, text: text.at(-1) ?? state.text };
-        if (happenings.length > 0) turn.keep(happenings, state);
+        if (eventBodies.length > 0) turn.keep(eventBodies, state);
       }
     }
   } finally {

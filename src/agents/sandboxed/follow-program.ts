@@ -77,7 +77,7 @@ function readLine(event: LineEvent, { secret, next }: ProgramState): AgentLine |
 
 function note(turn: DriverTurn, line: AgentLine, state: ProgramState, scene: FollowScene): void {
   const { history, model, prices } = scene;
-  const keep: DriverTurn['keep'] = (happenings) => turn.keep(happenings, state);
+  const keep: DriverTurn['keep'] = (eventBodies) => turn.keep(eventBodies, state);
   // A host that was killed between sending and storing may have sent the message already.
   const guarded = (position: number): Pick<History, 'add'> => ({
     add: (message) => {

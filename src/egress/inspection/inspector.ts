@@ -5,7 +5,7 @@ import type { EgressTarget } from '../../seams/egress.ts';
 import { inspects, type Request } from '../policy/policy.ts';
 import type { Broker, Via } from '../proxy/broker.ts';
 import { readClientHello } from '../proxy/client-hello.ts';
-import { firstWordsMs, isEnough, kindOf, objectionTo } from '../proxy/first-words.ts';
+import { firstBytesMs, isEnough, kindOf, objectionTo } from '../proxy/first-bytes.ts';
 import { peek } from '../proxy/peek.ts';
 import type { Authority } from './authority.ts';
 
@@ -53,7 +53,7 @@ export class Inspector {
     const { accept, bound } = this.#options;
     const request: Request = { host, port, inspected: true };
     client.on('error', () => {});
-    const bytes = await peek(client, isEnough, firstWordsMs);
+    const bytes = await peek(client, isEnough, firstBytesMs);
     if (bytes.length === 0 || client.destroyed) return void client.destroy();
     const kind = kindOf(bytes);
     if (kind === 'http') return accept(client, { host, port });

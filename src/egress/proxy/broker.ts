@@ -5,8 +5,8 @@ import type { AuditRecord, Denial, EgressPolicy, Hatch } from '../../seams/egres
 import type { Seen } from '../policy/learned.ts';
 import { isPrivateTarget, type Person } from '../policy/person.ts';
 import { type Decision, decide, type Request } from '../policy/policy.ts';
-import type { Crossing } from './crossing.ts';
 import { dial } from './dial.ts';
+import type { HatchConnection } from './hatch-connection.ts';
 import { failure, type Refusal, refusalOf } from './refusal.ts';
 import { pin, type Resolve, systemResolve } from './resolve.ts';
 
@@ -53,7 +53,7 @@ export type Via = AuditRecord['via'];
  */
 export class Broker implements Disposable {
   readonly #options: BrokerOptions;
-  readonly #open = new Set<Crossing>();
+  readonly #open = new Set<HatchConnection>();
   /** Requests that a person allowed once. */
   readonly #once = new WeakSet<Request>();
   readonly #ended = new AbortController();
@@ -188,7 +188,7 @@ export class Broker implements Disposable {
   }
 
   /** Registers a connection that can be closed from now on. Call the result when it is over. */
-  enter(crossing: Crossing): () => void {
+  enter(crossing: HatchConnection): () => void {
     this.#open.add(crossing);
     return () => this.#open.delete(crossing);
   }

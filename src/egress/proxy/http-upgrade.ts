@@ -2,7 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { shownTarget } from '../../contract/host-name.ts';
-import { join } from './crossing.ts';
+import { join } from './hatch-connection.ts';
 import { type Exchange, reach } from './http-exchange.ts';
 import { readAnswerMessage, readSwitch, writeClosingAnswer, writeSwitch, writtenAs } from './http-message.ts';
 import { type Asked, hostHeader, viaOf } from './http-request.ts';

@@ -3,8 +3,8 @@ import { shownTarget } from '../../contract/host-name.ts';
 import type { EgressTarget } from '../../seams/egress.ts';
 import type { Request } from '../policy/policy.ts';
 import type { Broker, Passage, Via } from './broker.ts';
-import { join } from './crossing.ts';
-import { type FirstWords, firstWordsMs, isEnough, kindOf, objectionTo } from './first-words.ts';
+import { type FirstBytes, firstBytesMs, isEnough, kindOf, objectionTo } from './first-bytes.ts';
+import { join } from './hatch-connection.ts';
 import { peek } from './peek.ts';
 
 /** Ports for TLS and HTTP only: any other protocol would pass without a visible name. */
@@ -63,12 +63,12 @@ async function firstWords(
   client: Duplex,
   upstream: Duplex,
   port: number,
-): Promise<{ kind: FirstWords; bytes: Buffer }> {
+): Promise<{ kind: FirstBytes; bytes: Buffer }> {
   const serverSpoke = new AbortController();
   const spoke = () => serverSpoke.abort();
   if (!webPorts.has(port)) upstream.once('readable', spoke);
   upstream.once('close', spoke);
-  const bytes = await peek(client, isEnough, firstWordsMs, serverSpoke.signal);
+  const bytes = await peek(client, isEnough, firstBytesMs, serverSpoke.signal);
   upstream.off('readable', spoke).off('close', spoke);
   // The stream flows only after the listener is really removed.
   await new Promise(setImmediate);

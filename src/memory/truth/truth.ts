@@ -9,7 +9,7 @@ import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GeodeError } from '../../base/errors.ts';
 import type { Connection, Sql } from '../../ledger/connection.ts';
-import { breather } from '../breather.ts';
+import { threadYielder } from '../yield-thread.ts';
 import { truthFailure } from './failures.ts';
 import { openTruth } from './schema.ts';
 
@@ -66,7 +66,7 @@ export class Truth implements Disposable {
 
   async #inSteps<T>(work: (sql: Sql) => Generator<void, T>): Promise<T> {
     const connection = this.read(() => (this.#long ??= openTruth(this.file)));
-    const breathe = breather();
+    const breathe = threadYielder();
     try {
       for (const since = Date.now(); !connection.tryBegin(Date.now() - since > TURN_TIMEOUT_MS); )
         await delay(TURN_POLL_MS);

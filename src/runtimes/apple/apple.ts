@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
 import { bridgeDialer } from '../../link/dial.ts';
-import type { Vital } from '../../link/watch.ts';
+import type { Liveness } from '../../link/watch.ts';
 import type { Available, Runtime, Unavailable } from '../../seams/runtime.ts';
 import { userName } from '../accounts.ts';
 import { findGuest } from '../guest-binary.ts';
@@ -82,7 +82,7 @@ export function appleRuntime(options: RuntimeOptions, apple: AppleOptions): Runt
           return programStream(apple.program, ['exec', '--interactive', handle, ...bridge], options.path);
         }),
 
-      async vital(_room, handle): Promise<Vital> {
+      async liveness(_room, handle): Promise<Liveness> {
         const answer = await container(['inspect', handle]).catch((error) => ({ gone: words(error) }));
         if ('gone' in answer)
           return { alive: false, reason: `\`container inspect\` reports: ${answer.gone}` };

@@ -8,11 +8,11 @@ import type { Available, Runtime, Unavailable } from '../../seams/runtime.ts';
 import { noAccounts, userName, withUser, writeAccounts } from '../accounts.ts';
 import { whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
-import { endProcess, startDetached, vitalOf } from '../host-process.ts';
-import { endLeftProcesses } from '../left-processes.ts';
+import { endProcess, livenessOf, startDetached } from '../host-process.ts';
 import { checkMounts } from '../mounts.ts';
 import { checkOpenFiles } from '../open-files.ts';
 import type { RuntimeOptions } from '../options.ts';
+import { endRemainingProcesses } from '../remaining-processes.ts';
 import type { Room } from '../rooms.ts';
 import { runtimeOf } from '../runtime-of.ts';
 import { seccompFilter } from '../seccomp/filter.ts';
@@ -20,7 +20,7 @@ import { type CheckedSpec, workdir } from '../spec.ts';
 import { bubblewrapArguments, type SoftBounds, systemArguments } from './arguments.ts';
 import { type CgroupHome, findCgroups } from './cgroup-home.ts';
 import { cgroupIds, cgroupOf, makeCgroup, removeCgroup } from './cgroups.ts';
-import { frostOf, isFrozen } from './freezing.ts';
+import { isFrozen, wallsFreezerOf } from './freezing.ts';
 import { whyNoNamespaces } from './why-no-namespaces.ts';
 
 /** The user of commands on the host's disk if the host runs as root without one user per sandbox. */
@@ -94,16 +94,16 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
         return { handle };
       },
       dialer: (room) => socketDialer(room.socket),
-      async vital(room, handle) {
-        const vital = await vitalOf(handle, room.words);
-        return vital.alive ? { alive: true, paused: await isFrozen(await cgroup(room)) } : vital;
+      async liveness(room, handle) {
+        const liveness = await livenessOf(handle, room.words);
+        return liveness.alive ? { alive: true, paused: await isFrozen(await cgroup(room)) } : liveness;
       },
-      frost: async (room) => frostOf(await cgroup(room)),
+      wallsFreezer: async (room) => wallsFreezerOf(await cgroup(room)),
       async destroy(room, handle, signal) {
         const group = await cgroup(room);
         // Frozen processes get a signal only after the thaw.
-        await (await frostOf(group))?.resume(signal).catch(() => {});
-        if (handle === '') await endLeftProcesses(room);
+        await (await wallsFreezerOf(group))?.resume(signal).catch(() => {});
+        if (handle === '') await endRemainingProcesses(room);
         else await endProcess(handle);
         if (group !== undefined) await removeCgroup(group);
       },

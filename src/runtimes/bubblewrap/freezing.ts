@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GeodeError } from '../../base/errors.ts';
 import { absent } from '../absent.ts';
-import type { Frost } from '../freezer.ts';
+import type { WallsFreezer } from '../freezer.ts';
 import type { cgroupOf } from './cgroups.ts';
 
 const lookEveryMs = 2;
@@ -23,7 +23,7 @@ const versions = {
 type SandboxCgroup = Awaited<ReturnType<typeof cgroupOf>>;
 
 /** Undefined if the sandbox's group cannot be frozen. */
-export async function frostOf(cgroup: SandboxCgroup): Promise<Frost | undefined> {
+export async function wallsFreezerOf(cgroup: SandboxCgroup): Promise<WallsFreezer | undefined> {
   const group = freezerOf(cgroup);
   if (group === undefined || (await isFrozenGroup(group)) === undefined) return undefined;
   return { pause: (signal) => turn(group, true, signal), resume: (signal) => turn(group, false, signal) };

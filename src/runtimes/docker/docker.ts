@@ -214,7 +214,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         return bridgeDialer(async (signal) => bridgeInto(await container(handle), signal));
       },
 
-      async vital(room, handle, signal) {
+      async liveness(room, handle, signal) {
         try {
           const { State } = await (await container(handle || containerName(options, room.id))).inspect({
             abortSignal: signal,
@@ -230,7 +230,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
         }
       },
 
-      async frost(_room, handle) {
+      async wallsFreezer(_room, handle) {
         const one = await container(handle);
         return {
           pause: (signal) => pauseContainer(one, true, signal),

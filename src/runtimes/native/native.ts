@@ -1,10 +1,10 @@
 import { socketDialer } from '../../link/dial.ts';
 import type { Runtime } from '../../seams/runtime.ts';
 import { findGuest } from '../guest-binary.ts';
-import { endProcess, startDetached, vitalOf } from '../host-process.ts';
-import { endLeftProcesses } from '../left-processes.ts';
+import { endProcess, livenessOf, startDetached } from '../host-process.ts';
 import { checkOpenFiles } from '../open-files.ts';
 import type { RuntimeOptions } from '../options.ts';
+import { endRemainingProcesses } from '../remaining-processes.ts';
 import { runtimeOf } from '../runtime-of.ts';
 import { firstLeaseMs } from '../spec.ts';
 
@@ -64,10 +64,10 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
         };
       },
       dialer: (room) => socketDialer(room.socket),
-      vital: (room, handle) => vitalOf(handle, room.words),
+      liveness: (room, handle) => livenessOf(handle, room.words),
       async destroy(room, handle) {
         // Only a guest that was asked has ended its children; nothing else ties them together.
-        if (!(await endProcess(handle))) await endLeftProcesses(room);
+        if (!(await endProcess(handle))) await endRemainingProcesses(room);
       },
     },
     options,

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
-import type { Frost } from '../freezer.ts';
+import type { WallsFreezer } from '../freezer.ts';
 
 /** A sandbox with its own kernel, through `runsc`. */
 export interface GvisorSandbox {
@@ -47,7 +47,7 @@ export async function isPausedByGvisor(sandbox: GvisorSandbox, signal: AbortSign
  * Pauses through gVisor's own kernel. A control group's freezer would stop the threads that run the sandbox's programs
  * in the middle of a system call: on the platform systrap such a program can end with a segmentation fault.
  */
-export function gvisorFrost(sandbox: GvisorSandbox): Frost {
+export function gvisorFreezer(sandbox: GvisorSandbox): WallsFreezer {
   return {
     async pause(signal) {
       const state = await stateOf(sandbox, signal);

@@ -6,18 +6,18 @@ import type { Available, Runtime, Unavailable } from '../../seams/runtime.ts';
 import { accountsIn, userName, withUser, writeAccounts } from '../accounts.ts';
 import { type CgroupHome, findCgroups } from '../bubblewrap/cgroup-home.ts';
 import { cgroupIds, cgroupOf, makeCgroup, removeCgroup } from '../bubblewrap/cgroups.ts';
-import { frostOf, isFrozen } from '../bubblewrap/freezing.ts';
+import { isFrozen, wallsFreezerOf } from '../bubblewrap/freezing.ts';
 import { whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
-import { vitalOf } from '../host-process.ts';
-import { endLeftProcesses } from '../left-processes.ts';
+import { livenessOf } from '../host-process.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
+import { endRemainingProcesses } from '../remaining-processes.ts';
 import type { Room } from '../rooms.ts';
 import { runtimeOf } from '../runtime-of.ts';
 import { workdir } from '../spec.ts';
 import { writeBundle } from './bundle.ts';
-import { type GvisorSandbox, gvisorFrost, isPausedByGvisor } from './gvisor.ts';
+import { type GvisorSandbox, gvisorFreezer, isPausedByGvisor } from './gvisor.ts';
 import type { OciOptions } from './options.ts';
 import { findProgram, type OciProgram, runQuietly, startContainer } from './program.ts';
 
@@ -138,37 +138,37 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
 
       dialer: (room) => socketDialer(room.socket),
 
-      async vital(room, handle, signal) {
-        const vital = await vitalOf(handle, room.words);
-        if (!vital.alive) return vital;
+      async liveness(room, handle, signal) {
+        const liveness = await livenessOf(handle, room.words);
+        if (!liveness.alive) return liveness;
         const kernel = await gvisor(room, signal);
         const paused =
           kernel === undefined ? await isFrozen(await cgroup(room)) : await isPausedByGvisor(kernel, signal);
         return { alive: true, paused };
       },
 
-      frost: async (room) => {
+      wallsFreezer: async (room) => {
         const kernel = await gvisor(room, AbortSignal.timeout(endDeadlineMs)).catch(() => undefined);
-        return kernel === undefined ? frostOf(await cgroup(room)) : gvisorFrost(kernel);
+        return kernel === undefined ? wallsFreezerOf(await cgroup(room)) : gvisorFreezer(kernel);
       },
 
       async destroy(room, handle, signal) {
         const group = await cgroup(room);
         const kernel = await gvisor(room, signal).catch(() => undefined);
-        const frost = kernel === undefined ? await frostOf(group) : gvisorFrost(kernel);
+        const wallsFreezer = kernel === undefined ? await wallsFreezerOf(group) : gvisorFreezer(kernel);
         // Frozen processes get a signal only after the thaw.
-        await frost?.resume(signal).catch(() => {});
+        await wallsFreezer?.resume(signal).catch(() => {});
         const here = await program(signal).catch(() => undefined);
         if (here !== undefined) {
           const run = (...args: string[]) =>
             runQuietly(here.program, [...rootOf(room), ...args], options.path, signal);
           await run('kill', room.id, 'TERM');
           const until = performance.now() + endDeadlineMs;
-          while (handle !== '' && (await vitalOf(handle, room.words)).alive && performance.now() < until)
+          while (handle !== '' && (await livenessOf(handle, room.words)).alive && performance.now() < until)
             await delay(5);
           await run('delete', '--force', room.id);
         }
-        await endLeftProcesses(room);
+        await endRemainingProcesses(room);
         if (group !== undefined) await removeCgroup(group);
       },
 

@@ -1,7 +1,7 @@
 import { addUsage, noUsage } from '../../../base/prices.ts';
 import { openModels } from '../../../models/open-models.ts';
 import type { ModelMessage, ModelTool, ToolCall, ToolResult } from '../../../seams/model.ts';
-import { instructionsWith, type LoopEvent, leadLoop } from '../../builtin/loop.ts';
+import { instructionsWith, type LoopEvent, runLoop } from '../../builtin/loop.ts';
 import { builtinTools, runToolOf, workspaceTools } from '../../builtin/tools.ts';
 import { unanswered } from '../../builtin/unanswered.ts';
 import type { AnsweringHost } from './host-on-stdin.ts';
@@ -42,7 +42,7 @@ export async function answerRequest(request: AgentRequest, scene: RequestScene):
       scene.send({ type: 'results', position, results: [...event.results] });
     } else scene.send(event);
   };
-  const { outcome, text } = await leadLoop({
+  const { outcome, text } = await runLoop({
     ...{ user: 'local', steps: config.steps, signal: scene.signal, note },
     model: modelOf(config, scene.variable),
     instructions: instructionsWith(config.instructions),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Log } from '../../../base/log.ts';
-import { type LedSocket, leadSocket, type SocketEnd } from '../lead-socket.ts';
+import { type FollowedSocket, followSocket, type SocketEnd } from '../follow-socket.ts';
 import { PlatformError } from '../platform-error.ts';
 import type { DiscordRest } from './rest.ts';
 
@@ -67,7 +67,7 @@ export class DiscordGateway {
     const url = this.#session?.url ?? (await this.#address(signal));
     const heart = new Heart(() => this.#stored);
     try {
-      const end = await leadSocket(
+      const end = await followSocket(
         {
           url: `${url.replace(/\/$/, '')}/?v=10&encoding=json`,
           frame: (socket, frame) => this.#frame(socket, frame, heart, up, signal),
@@ -87,7 +87,7 @@ export class DiscordGateway {
   }
 
   async #frame(
-    socket: LedSocket,
+    socket: FollowedSocket,
     given: unknown,
     heart: Heart,
     up: () => void,
@@ -116,7 +116,7 @@ export class DiscordGateway {
     }
   }
 
-  #greet(socket: LedSocket): void {
+  #greet(socket: FollowedSocket): void {
     const { token, intents } = this.#options;
     const properties = { os: 'linux', browser: 'geode', device: 'geode' };
     if (this.#session === undefined) socket.send({ op: 2, d: { token, intents, properties } });
@@ -161,7 +161,7 @@ class Heart {
     this.#last = last;
   }
 
-  start(socket: LedSocket, everyMs: number): void {
+  start(socket: FollowedSocket, everyMs: number): void {
     this.stop();
     this.#timer = setInterval(() => {
       if (!this.#isAnswered) return socket.close(comeBackCode);
@@ -170,7 +170,7 @@ class Heart {
     }, everyMs);
   }
 
-  beat(socket: LedSocket): void {
+  beat(socket: FollowedSocket): void {
     socket.send({ op: 1, d: this.#last() });
   }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Log } from '../../../base/log.ts';
-import { leadSocket } from '../lead-socket.ts';
+import { followSocket } from '../follow-socket.ts';
 import type { SlackApi } from './web-api.ts';
 
 export interface SlackSocketOptions {
@@ -30,7 +30,7 @@ export async function socketMode(
 ): Promise<void> {
   const { url } = addressSchema.parse(await app.call('apps.connections.open', {}, { signal }));
   let isWanted = true;
-  const end = await leadSocket(
+  const end = await followSocket(
     {
       url,
       leaveCode,

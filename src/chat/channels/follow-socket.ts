@@ -8,16 +8,16 @@ export interface SocketEnd {
   readonly reason: string;
 }
 
-export interface LedSocket {
+export interface FollowedSocket {
   send(frame: object): void;
   /** `code` shows the platform whether the client will return. */
   close(code: number): void;
 }
 
-export interface LeadSocketOptions {
+export interface FollowSocketOptions {
   readonly url: string;
   /** Processes one frame at a time, in order. An error ends the connection. */
-  readonly frame: (socket: LedSocket, frame: unknown) => Promise<void>;
+  readonly frame: (socket: FollowedSocket, frame: unknown) => Promise<void>;
   /** Interval of pings; left out where the platform has its own. */
   readonly pingEveryMs?: number;
   /** The code for closing a connection that is no longer needed. */
@@ -29,13 +29,13 @@ const handshakeMs = 20_000;
 const mostFrameBytes = 16 * 1024 ** 2;
 
 /** Opens a WebSocket and passes each frame to its reader until the connection ends. */
-export async function leadSocket(options: LeadSocketOptions, signal: AbortSignal): Promise<SocketEnd> {
+export async function followSocket(options: FollowSocketOptions, signal: AbortSignal): Promise<SocketEnd> {
   const { url, log, leaveCode } = options;
   signal.throwIfAborted();
   const socket = new WebSocket(url, { handshakeTimeout: handshakeMs, maxPayload: mostFrameBytes });
   const ended = Promise.withResolvers<SocketEnd>();
   let reading: Promise<void> = Promise.resolve();
-  const own: LedSocket = {
+  const own: FollowedSocket = {
     send: (frame) => {
       if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
     },

@@ -9,7 +9,7 @@ const readByAll = /^(PATH|HOME|TZ|TZDIR|LANG|LANGUAGE|LOCPATH|GCONV_PATH)$|^(LC|
 /**
  * The input that turns a waiting interpreter into this run; undefined if the run needs other settings from the start.
  */
-export function firstWordsOf(
+export function prestartInputOf(
   { readsAtStart }: Prestart,
   { cwd = '.', argv = [], env = {} }: RunOptions,
 ): Uint8Array | undefined {

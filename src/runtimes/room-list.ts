@@ -1,6 +1,6 @@
 import { type Cancel, within } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
-import type { Vital } from '../link/watch.ts';
+import type { Liveness } from '../link/watch.ts';
 import type { Runtime, SandboxFacts } from '../seams/runtime.ts';
 import type { RuntimeOptions } from './options.ts';
 import { pauseMarkOf } from './pause-mark.ts';
@@ -19,27 +19,27 @@ import type { Walls } from './walls.ts';
 const vitalDeadlineMs = 5_000;
 
 /** Lists the rooms of one kind of walls, with the state of their sandboxes. */
-export interface Census extends Pick<Runtime, 'recorded' | 'list' | 'traces'> {
+export interface RoomList extends Pick<Runtime, 'recorded' | 'list' | 'traces'> {
   /** Throws `sandbox_gone` for a room that does not exist or has other walls. */
   find(id: string): Promise<{ readonly room: Room; readonly record: RoomRecord }>;
-  vital(record: RoomRecord, options: Cancel): Promise<Vital>;
+  liveness(record: RoomRecord, options: Cancel): Promise<Liveness>;
 }
 
-export function censusOf(walls: Walls, options: RuntimeOptions): Census {
-  const vital = (record: RoomRecord, { signal }: Cancel): Promise<Vital> =>
+export function roomListOf(walls: Walls, options: RuntimeOptions): RoomList {
+  const liveness = (record: RoomRecord, { signal }: Cancel): Promise<Liveness> =>
     within({ ms: vitalDeadlineMs, what: `Asking for sandbox ${record.id}`, signal }, (stop) =>
-      walls.vital(roomOfRecord(options, record), record.handle, stop),
+      walls.liveness(roomOfRecord(options, record), record.handle, stop),
     );
   const isOwn = ({ runtime }: RoomRecord) => runtime === walls.name;
   const factsOf = async (record: RoomRecord, cancel: Cancel): Promise<SandboxFacts> => {
     const { id, owner, grade, createdAt } = record;
-    const state = await vital(record, cancel)
+    const state = await liveness(record, cancel)
       .then((found) => stateOf(found, roomOf(options, id)))
       .catch(() => 'unknown' as const);
     return { id, owner, grade, createdAt, state };
   };
   return {
-    vital,
+    liveness,
     async find(id) {
       const record = await readRecord(roomOf(options, id));
       if (record?.runtime === walls.name) return { room: roomOfRecord(options, record), record };
@@ -64,7 +64,7 @@ export function censusOf(walls: Walls, options: RuntimeOptions): Census {
 }
 
 /** A frozen sandbox continues soon, or with its next host. */
-async function stateOf(vital: Vital, room: Room): Promise<SandboxFacts['state']> {
-  if (!vital.alive) return 'stopped';
-  return vital.paused && (await pauseMarkOf(room).isSet()) ? 'paused' : 'running';
+async function stateOf(liveness: Liveness, room: Room): Promise<SandboxFacts['state']> {
+  if (!liveness.alive) return 'stopped';
+  return liveness.paused && (await pauseMarkOf(room).isSet()) ? 'paused' : 'running';
 }

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Request } from '../policy/policy.ts';
 
 /** An open connection through the hatch that can be closed. */
-export interface Crossing {
+export interface HatchConnection {
   readonly request: Request;
   /** Ends it at once, because the policy no longer allows it. */
   cut(): void;

@@ -10,7 +10,7 @@ const spoken =
  * `tomorrow 9am`, `friday at 14:30`, `every monday at 9`, `every weekday at noon`, each with an optional time zone at
  * the end. Undefined for anything else.
  */
-export function spokenTime(text: string, zone: string, now: number): string | undefined {
+export function naturalTime(text: string, zone: string, now: number): string | undefined {
   const [, how = '', given = '', at = '', own] = spoken.exec(text.trim()) ?? [];
   const time = timeOf(at);
   if (time === undefined) return undefined;

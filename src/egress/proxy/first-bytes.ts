@@ -6,12 +6,12 @@ import type { Broker } from './broker.ts';
 import { readClientHello } from './client-hello.ts';
 
 /** A client that sends nothing for this long waits for the server to speak first. */
-export const firstWordsMs = 60_000;
+export const firstBytesMs = 60_000;
 /** "access denied" and "unrecognized name", as fatal alerts. */
 const accessDenied = Buffer.from([21, 3, 1, 0, 2, 2, 49]);
 const unrecognizedName = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
 
-export type FirstWords = 'tls' | 'http' | 'other' | 'silence';
+export type FirstBytes = 'tls' | 'http' | 'other' | 'silence';
 
 /** Maximum blank bytes at the start, and maximum length of the first word of an HTTP request. */
 const mostBeginning = 256;
@@ -23,7 +23,7 @@ export function isEnough(bytes: Buffer): boolean {
 }
 
 /** Everything that a lenient server may read as HTTP counts as HTTP, and so does a possible start of it. */
-export function kindOf(bytes: Buffer): FirstWords {
+export function kindOf(bytes: Buffer): FirstBytes {
   if (bytes[0] === 22) return 'tls';
   return beginningOf(bytes) === 'other' ? 'other' : 'http';
 }

@@ -7,7 +7,7 @@ import { join, sep } from 'node:path';
  * a sticky folder others can only swap what they own. The check goes from the top down: each part is fixed before the
  * next one is checked. The content of the last folder does not count.
  */
-export async function swappableIn(path: string, uid: number): Promise<string | undefined> {
+export async function replaceablePart(path: string, uid: number): Promise<string | undefined> {
   const isTrusted = (owner: number) => owner === 0 || owner === uid;
   let folder: string = sep;
   let above = await lstat(folder);

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 
 const SLICE_MS = 8;
 
-export function breather(): () => Promise<void> {
+export function threadYielder(): () => Promise<void> {
   let since = performance.now();
   return async () => {
     if (performance.now() - since < SLICE_MS) return;

@@ -12,7 +12,7 @@ const lookedAtTogether = 8;
  * Ends what is left of a room whose first process has exited or was never recorded: that first process, and processes
  * it can no longer end.
  */
-export async function endLeftProcesses(room: Room): Promise<void> {
+export async function endRemainingProcesses(room: Room): Promise<void> {
   const until = performance.now() + endDeadlineMs;
   const workspaces = [room.workspace, await realpath(room.workspace).catch(() => room.workspace)];
   for (;;) {

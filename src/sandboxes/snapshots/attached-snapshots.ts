@@ -1,4 +1,4 @@
-import type { HeldWorkspace } from '../../seams/runtime.ts';
+import type { AttachedWorkspace } from '../../seams/runtime.ts';
 import type { Sandbox } from '../../seams/sandbox.ts';
 import type { Freezing, Snapshots } from '../../seams/snapshots.ts';
 import { snapshotsOf } from './snapshots-of.ts';
@@ -8,13 +8,13 @@ import { snapshotsOf } from './snapshots-of.ts';
  * sandbox is frozen for the critical moment if possible. After the sandbox ends nothing is changed: another host may
  * use its files by now.
  */
-export function heldSnapshots(sandbox: Sandbox, hold: () => Promise<HeldWorkspace>): Snapshots {
+export function attachedSnapshots(sandbox: Sandbox, hold: () => Promise<AttachedWorkspace>): Snapshots {
   const { freezer } = sandbox;
   let known: Snapshots | undefined;
   const checkEnd = () => {
     if (sandbox.end !== undefined) throw sandbox.end;
   };
-  const snapshotsIn = (place: HeldWorkspace): Snapshots => {
+  const snapshotsIn = (place: AttachedWorkspace): Snapshots => {
     checkEnd();
     known ??= snapshotsOf(place);
     return known;
