@@ -135,7 +135,7 @@ it.skipIf(!bubblewrap.available)(
     expect((await stage.send('greedy', 'hello')).at(-1)).toMatchObject({
       type: 'error',
       code: 'agent_failed',
-      message: 'Claude Code ended: its sandbox is out of memory (limit 100 MB).',
+      message: 'Claude Code exited: its sandbox ran out of memory (limit 100 MB).',
       hint: expect.stringContaining('agents.memory'),
     });
   },

@@ -66,7 +66,7 @@ it('GW-2: lets so many turns run at once, tells the others that they wait, and a
   await expect.poll(() => running, soon).toBe(2);
   await expect
     .poll(() => channel.shown('p5'), soon)
-    .toEqual(['Noted. All agents are busy; 4 messages are before it.']);
+    .toEqual(['Noted. All agents are busy; 4 messages are ahead.']);
   go.resolve();
   for (const name of people) await expect.poll(() => channel.shown(name), soon).toContain('You said hello');
   expect(most).toBe(2);
@@ -131,7 +131,7 @@ it('GW-3: refuses a turn before the model is asked when the budget of the day is
   await scene.channel.say('ann', 'hello');
   await expect
     .poll(() => scene.channel.shown('ann').at(-1), soon)
-    .toContain('the budget of today is spent: $0.00 of $0.00');
+    .toContain('the budget for today is spent: $0.00 of $0.00');
   expect(scene.agents.turns).toEqual([]);
   await scene.channel.say('ann', '/status');
   await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toContain('Spent today: $0.00 of $0.00');
@@ -223,7 +223,7 @@ it('GW-4: /new forgets the conversation, /model begins one with another model, /
   await expect.poll(() => channel.shown('ann').join('\n'), soon).toContain('/file PATH');
   expect(channel.shown('ann').join('\n')).toContain('/approve CODE');
   await channel.say('ann', '/undo');
-  await expect.poll(() => channel.shown('ann').at(-1), soon).toBe('There is nothing to take back.');
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toBe('There is nothing to undo.');
 });
 
 it('sends a file of the workspace, and reports a missing one', async () => {

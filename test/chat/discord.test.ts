@@ -177,7 +177,7 @@ it('CH-1: discord: what the person answers reaches the agent', async () => {
   });
   await expect
     .poll(() => world.agents.turns.map(({ message }) => message.text), soon)
-    .toEqual(['In answer to bob:\n> It costs 7.\n\nis that right?']);
+    .toEqual(['Reply to bob:\n> It costs 7.\n\nis that right?']);
 });
 
 it('CH-1: discord: a file that Discord does not take becomes a word about it', async () => {

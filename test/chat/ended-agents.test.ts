@@ -76,7 +76,7 @@ describe.skipIf(!bubblewrap.available)(`agents that end${skipped}`, { timeout: 2
     ];
     const [slept, ate] = await Promise.all([say('slow', 'sleep on'), say('hungry', 'eat it all')]);
     expect(repliesOf(slept)).toEqual([
-      expect.stringMatching(/^The agent took longer than one turn may: \d+ s\..* tried once more\.$/),
+      expect.stringMatching(/^The agent exceeded the timeout of one turn: \d+ s\..* tried once more\.$/),
       'Awake.',
     ]);
     expect(repliesOf(ate)).toEqual([
@@ -149,7 +149,7 @@ describe('what a start with --containerized refuses', { timeout: 120_000 }, () =
       };
       expect(await start(old)).toMatch(/^1: [\s\S]*mount[\s\S]*refused/);
       const allowed = { ...old, GEODE_SECURITY_MOUNT_ROOTS: JSON.stringify([world.folder]) };
-      expect(await start(allowed)).toMatch(/^1: [\s\S]*version 0\.0\.9, this host of[\s\S]*npm run agent/);
+      expect(await start(allowed)).toMatch(/^1: [\s\S]*version 0\.0\.9, this host[\s\S]*npm run agent/);
     },
   );
 });

@@ -29,7 +29,7 @@ it('GW-3: the owner hears of a stranger in a private chat, and lets them in with
   expect(question).toMatchObject({
     address: 'olga',
     text: expect.stringContaining(
-      `\`Person eve\` (\`eve\` on test) asks to be let in, with the code \`${code}\``,
+      `\`Person eve\` (\`eve\` on test) asks for access, with the code \`${code}\``,
     ),
   });
 
@@ -40,7 +40,7 @@ it('GW-3: the owner hears of a stranger in a private chat, and lets them in with
   await channel.say('olga', question?.buttons?.[0]?.value ?? '');
   await expect
     .poll(() => channel.shown('olga').at(-1), soon)
-    .toBe('`Person eve` (`eve` on test) speaks as `test:eve` from now on.');
+    .toBe('`Person eve` (`eve` on test) now speaks as `test:eve`.');
   await expect.poll(() => channel.shown('eve').join(), soon).toContain('You are paired');
   // Earlier messages are answered in their order.
   await expect

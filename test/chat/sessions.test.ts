@@ -87,7 +87,7 @@ it(
     expect(eachOf(summaries).every(({ body }) => (body as { model: string }).model === 'small')).toBe(true);
     expect(summaries[0]?.prompt).toContain('The secret word is walrus.');
     const last = asked.at(-1)?.prompt ?? '';
-    expect(last).toContain('[The conversation so far, in short]\nSUMMARY: the secret word is walrus.');
+    expect(last).toContain('[Summary of the conversation so far]\nSUMMARY: the secret word is walrus.');
     expect(last).toContain('which word was it?');
     expect(last).not.toContain('The secret word is walrus.');
     expect(last).not.toContain('Step 0:');

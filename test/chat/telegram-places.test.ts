@@ -130,8 +130,8 @@ it('CH-1: telegram: what the person answers reaches the agent, with who wrote it
   await expect
     .poll(() => world.agents.turns.map(({ message }) => message.text), soon)
     .toEqual([
-      'In answer to Bob:\n> It costs 7.\n> Or 8.\n\nis that right?',
-      'In answer to Bob:\n> Or 8.\n\nand this?',
+      'Reply to Bob:\n> It costs 7.\n> Or 8.\n\nis that right?',
+      'Reply to Bob:\n> Or 8.\n\nand this?',
     ]);
 });
 

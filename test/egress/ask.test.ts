@@ -251,7 +251,7 @@ it.skipIf(!bubblewrap.available)(
     const { stdout, denied } = await operator.sandboxes
       .of('alone')
       .exec({ argv: ['python3', '-c', get, 'http://some.example/'], timeoutMs: 150_000 });
-    expect(stdout).toContain('403 Geode: some.example:80 was not allowed by anybody within 1 s');
+    expect(stdout).toContain('403 Geode: some.example:80 was not decided by anybody within 1 s');
     expect(denied).toMatchObject([{ host: 'some.example', port: 80, rule: 'ask' }]);
     const [late] = host.approvals.list('ann', { state: 'all' });
     expect(late).toMatchObject({ state: 'expired', decision: 'deny', decidedBy: null });

@@ -129,7 +129,7 @@ describe.skipIf(!docker.available)('archives', () => {
     archive.finalize();
     await expect(store.load(Readable.from(archive))).rejects.toMatchObject({
       code: 'invalid_input',
-      message: expect.stringContaining('config is not a file of it'),
+      message: expect.stringContaining('config is not a file in it'),
     });
   });
 });

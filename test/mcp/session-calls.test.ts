@@ -154,14 +154,14 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     await using inside = await connectIn(sandbox);
     const wanted = { host: 'example.com', reason: 'To read a page.' };
     const asking = awaited(done(inside.client, 'egress_request', wanted));
-    const approval = await asked('Let the sandbox reach example.com');
+    const approval = await asked('Allow the sandbox to reach example.com');
     expect(approval).toMatchObject({ kind: 'egress', detail: 'To read a page.' });
     opened.host.approvals.decide('alice', approval.id, { decision: 'allow-once', by: 'test' });
     expect(await asking).toMatchObject({ allowed: true, host: 'example.com', for_seconds: 600 });
     const egress = await opened.host.sandboxes.of('alice').egress('calls');
     expect(egress?.policy.allow).toMatchObject([{ host: 'example.com' }]);
     const refused = awaited(call(inside.client, 'egress_request', { host: 'example.org', reason: 'More.' }));
-    const other = await asked('Let the sandbox reach example.org');
+    const other = await asked('Allow the sandbox to reach example.org');
     opened.host.approvals.decide('alice', other.id, { decision: 'deny', by: 'test' });
     expect(await refused).toMatchObject({ failed: true, value: { code: 'forbidden' } });
   });

@@ -79,6 +79,6 @@ describe('permissive mode', () => {
   it('SH-3: the default is standard, and status names each mode', () => {
     expect(defaultShellPolicy.mode).toBe('standard');
     expect(describePolicy(defaultShellPolicy)).toMatch(/^standard: /);
-    expect(describePolicy(strict)).toMatch(/^strict: only \d+ listed programs/);
+    expect(describePolicy(strict)).toMatch(/^strict: allows only \d+ listed programs/);
   });
 });

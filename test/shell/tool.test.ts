@@ -87,7 +87,7 @@ describe('the shell tool', () => {
     expect(refusal.message).toContain('`cat /etc/shadow` (key-files)');
     expect(refusal.details).toEqual({
       rule: 'key-files',
-      reason: 'It would read /etc/shadow, which holds secrets.',
+      reason: 'It would read /etc/shadow, which contains secrets.',
       at: 'cat /etc/shadow',
     });
     expect(asked).toEqual([]);
