@@ -1,5 +1,5 @@
 /**
- * Two minutes with the gateway on Telegram: somebody unknown is let in, an agent works in its sandbox, a dangerous
+ * Two minutes with the gateway on Telegram: an unknown person is paired, an agent works in its sandbox, a dangerous
  * command is asked about, and the gateway is killed in the middle of an answer. The Telegram and the model are small
  * servers of this project that speak the real wires, so no account and no key is needed.
  *

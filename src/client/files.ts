@@ -21,7 +21,7 @@ export function remoteFiles(connection: Connection, chat: string, where: 'worksp
     async read(path, options = {}) {
       if (options.length === 0) return new Uint8Array();
       const response = await read(path, options);
-      // After the end there is nothing to read; that is no error.
+      // Reading after the end returns nothing and is not an error.
       return response.status === 416 ? new Uint8Array() : new Uint8Array(await response.arrayBuffer());
     },
     async readText(path, options) {

@@ -36,7 +36,7 @@ const deviceName =
 const deviceSamples = 'sda sda1 sdb hda vda xvda nvme0n1 mmcblk0 dm-0 md0 mem'.split(' ');
 
 /** The data that is lost if this whole path is removed or locked; undefined if none. */
-export function vitalPlace(path: Path, folders: Folders): string | undefined {
+export function criticalPlace(path: Path, folders: Folders): string | undefined {
   if (!path.rooted || isWorkspace(path, folders)) return undefined;
   const system = systemFolders.find((place) => covers(path, place));
   const isInRoot = path.parts.length === 1 && isGlob(path.parts[0] ?? '');

@@ -20,7 +20,7 @@ export interface ChatScene extends AsyncDisposable {
   readonly stateDir: string;
 }
 
-/** Chats with agents that a test scripts, in sandboxes without walls. `ann` and `bob` are let in. */
+/** Chats with agents that a test scripts, in sandboxes without walls. `ann` and `bob` are paired. */
 export async function chatScene(
   script: AgentScript,
   more: Partial<OpenChatsOptions> & { readonly extra?: readonly Channel[] } = {},

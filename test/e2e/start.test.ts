@@ -57,7 +57,7 @@ describe('npm start', () => {
       expect(read).toMatchObject({ content: 'Deploys run from the release branch', sources: ['runbook'] });
       expect(counted.categories).toContainEqual({ name: 'project', count: 1 });
 
-      // The link opens the dashboard, where the demo's sandbox is; a code is good for once.
+      // The link opens the dashboard, where the demo's sandbox is; a code works once.
       const [url = '', code = ''] = lines.at(-1)?.split('/#/login/') ?? [];
       const page = await fetch(url);
       expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");

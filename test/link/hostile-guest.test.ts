@@ -79,7 +79,7 @@ async function pose(
       clearInterval(timer);
     }
   };
-  /** Connects and says nothing; resolves when it is let in, with the wait for its end. */
+  /** Connects and sends nothing; resolves when it is accepted, with the wait for its end. */
   const silent = async () => {
     for (;;) {
       const connection = connect(socket).resume();

@@ -20,7 +20,7 @@ export interface FollowSocketOptions {
   readonly frame: (socket: FollowedSocket, frame: unknown) => Promise<void>;
   /** Interval of pings; left out where the platform has its own. */
   readonly pingEveryMs?: number;
-  /** The code for closing a connection that is no longer needed. */
+  /** Close code for a connection that is not needed any longer. */
   readonly leaveCode: number;
   readonly log: Log;
 }

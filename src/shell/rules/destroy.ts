@@ -1,7 +1,7 @@
 import type { Argument, Frame } from '../frame.ts';
 import { given, type Options, readOptions, valuesOf } from '../options.ts';
 import { resolvePath } from '../paths.ts';
-import { accountFile, vitalPlace } from '../places.ts';
+import { accountFile, criticalPlace } from '../places.ts';
 import { operandValues } from './device.ts';
 import { readFind } from './find.ts';
 import type { Call, Rule } from './rule.ts';
@@ -42,13 +42,13 @@ export const destroy: Rule = {
   check: (call) => (call.name === '' ? checkUnknownProgram(call) : checks[call.name]?.(call)),
 };
 
-function vital(target: Argument, frame: Frame): string | undefined {
-  return vitalPlace(resolvePath(target.pattern, frame), frame.policy);
+function critical(target: Argument, frame: Frame): string | undefined {
+  return criticalPlace(resolvePath(target.pattern, frame), frame.policy);
 }
 
-function firstVital(targets: readonly Argument[], frame: Frame, deed: string): string | undefined {
+function firstCritical(targets: readonly Argument[], frame: Frame, deed: string): string | undefined {
   for (const target of targets) {
-    const place = vital(target, frame);
+    const place = critical(target, frame);
     if (place !== undefined) return `It would ${deed} ${place}.`;
     const file = accountFile(resolvePath(target.pattern, frame));
     if (file !== undefined) return `It would ${deed} ${file}.`;
@@ -60,18 +60,18 @@ function checkRemove({ name, args, frame }: Call): string | undefined {
   const options = readOptions(args, name === 'shred' ? { short: 'ns' } : {});
   if (given(options, '', 'no-preserve-root')) return 'It asks to remove the root folder.';
   if (options.flags.has('help') || options.flags.has('version')) return undefined;
-  return firstVital(options.operands, frame, 'remove');
+  return firstCritical(options.operands, frame, 'remove');
 }
 
 /** A program whose name is not written out may still have the arguments of `rm -r`. */
 function checkUnknownProgram({ args, frame }: Call): string | undefined {
   const options = readOptions(args, {});
-  return given(options, 'rR', 'recursive') ? firstVital(options.operands, frame, 'change all of') : undefined;
+  return given(options, 'rR', 'recursive') ? firstCritical(options.operands, frame, 'change all of') : undefined;
 }
 
 function checkFind({ args, frame }: Call): string | undefined {
   const search = readFind(args);
-  return search.deletes && !search.selective ? firstVital(search.starts, frame, 'remove') : undefined;
+  return search.deletes && !search.selective ? firstCritical(search.starts, frame, 'remove') : undefined;
 }
 
 /** `chmod -R`, `chown -R`: the first operand is the mode or owner. Taking ownership of one's home folder is allowed. */
@@ -82,12 +82,12 @@ function checkAccess({ args, frame }: Call, homeCounts: boolean): string | undef
   );
   const targets = options.operands.slice(options.flags.has('reference') ? 0 : 1);
   if (!given(options, 'R', 'recursive')) {
-    return targets.some((target) => vital(target, frame) === 'the root folder')
+    return targets.some((target) => critical(target, frame) === 'the root folder')
       ? 'It would change access to the root folder.'
       : undefined;
   }
   for (const target of targets) {
-    const place = vital(target, frame);
+    const place = critical(target, frame);
     if (place !== undefined && (homeCounts || place !== 'a home folder'))
       return `It would change access to all of ${place}.`;
   }
@@ -104,7 +104,7 @@ function copyOptions(args: readonly Argument[]): Options {
 function checkMove(call: Call): string | undefined {
   const options = copyOptions(call.args);
   const sources = given(options, 't', 'target-directory') ? options.operands : options.operands.slice(0, -1);
-  return firstVital(sources, call.frame, 'move away') ?? checkTarget(call);
+  return firstCritical(sources, call.frame, 'move away') ?? checkTarget(call);
 }
 
 function checkTarget(call: Call): string | undefined {
@@ -128,7 +128,7 @@ function checkSync({ args, frame }: Call): string | undefined {
   const deletes = [...options.flags].some((flag) => /^del(?:ete)?/.test(flag));
   const target = options.operands.at(-1);
   return deletes && target !== undefined && options.operands.length > 1
-    ? firstVital([target], frame, 'remove what is in')
+    ? firstCritical([target], frame, 'remove what is in')
     : undefined;
 }
 
@@ -138,5 +138,5 @@ function checkClean({ args, frame }: Call): string | undefined {
   const [command, ...rest] = options.operands;
   if (command?.text !== 'clean' || !given(readOptions(rest, { short: 'e' }), 'f', 'force')) return undefined;
   const folder = valuesOf(options, 'C')[0] ?? { text: '.', pattern: '.', dynamic: false };
-  return firstVital([folder], frame, 'remove files from');
+  return firstCritical([folder], frame, 'remove files from');
 }
