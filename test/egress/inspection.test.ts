@@ -183,7 +183,9 @@ except OSError as error: print(type(error).__name__, getattr(error, 'reason', er
           const seen = tls.seen.length;
           const result = await python(sandbox, opened, speak, target, 'allowed.test', target, '', 'check');
           expect(result.stdout).toContain('HTTP/1.1 502 Geode: ');
-          expect(result.stdout).toContain('has no certificate that this host trusts: self-signed certificate');
+          expect(result.stdout).toContain(
+            'has no certificate that this host trusts: self-signed certificate',
+          );
           expect(tls.seen.length).toBe(seen);
           expect(opened.audit.at(-1)).toMatchObject({ verdict: 'failed', via: 'inspected', path: '/x' });
         },

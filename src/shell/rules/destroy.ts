@@ -66,7 +66,9 @@ function checkRemove({ name, args, frame }: Call): string | undefined {
 /** A program whose name is not written out may still have the arguments of `rm -r`. */
 function checkUnknownProgram({ args, frame }: Call): string | undefined {
   const options = readOptions(args, {});
-  return given(options, 'rR', 'recursive') ? firstCritical(options.operands, frame, 'change all of') : undefined;
+  return given(options, 'rR', 'recursive')
+    ? firstCritical(options.operands, frame, 'change all of')
+    : undefined;
 }
 
 function checkFind({ args, frame }: Call): string | undefined {
