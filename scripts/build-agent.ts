@@ -33,7 +33,7 @@ export async function buildAgent(): Promise<boolean> {
         rollupOptions: { output: { entryFileNames: name, codeSplitting: false } },
       },
       ssr: { noExternal: true },
-      plugins: [recordPackages()],
+      plugins: [recordPackages(sources())],
     });
     // The folder stays: sandboxes that run show it, and find the new file in it.
     renameSync(join(made, packagesFile), join(folder, 'packages.json'));
@@ -45,11 +45,14 @@ export async function buildAgent(): Promise<boolean> {
   return true;
 }
 
+function sources(): string[] {
+  return globSync('src/{agents,base,config,contract,machine,models,seams,shell}/**/*.ts', { cwd: root });
+}
+
 function fingerprintOf(): string {
-  const sources = globSync('src/{agents,core,config,models,shell}/**/*.ts', { cwd: root });
   const hash = createHash('sha256');
   for (const file of [
-    ...sources,
+    ...sources(),
     'package.json',
     'package-lock.json',
     'scripts/build-agent.ts',

@@ -51,7 +51,7 @@ export async function buildDashboard(): Promise<boolean> {
     await build({
       configFile: join(folder, 'vite.config.ts'),
       build: { outDir: made, emptyOutDir: true },
-      plugins: [recordPackages()],
+      plugins: [recordPackages(sources())],
     });
     checkBudgets(made);
     writeFileSync(join(made, record), fingerprint);
@@ -114,13 +114,16 @@ function checkBudgets(built: string): void {
   throw new Error(`The dashboard is too large.\n${lines.join('\n')}`);
 }
 
-function fingerprintOf(): string {
-  const sources = globSync(['dashboard/src/**/*', 'dashboard/*.*', 'src/{client,core,contract}/**/*.ts'], {
+function sources(): string[] {
+  return globSync(['dashboard/src/**/*', 'dashboard/*.*', 'src/{base,client,contract,seams}/**/*.ts'], {
     cwd: root,
   });
+}
+
+function fingerprintOf(): string {
   const hash = createHash('sha256');
   for (const file of [
-    ...sources,
+    ...sources(),
     'package-lock.json',
     'scripts/build-dashboard.ts',
     'scripts/bundled-packages.ts',

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { buildAgent } from './build-agent.ts';
 import { bundleCommands } from './build-cli.ts';
 import { buildDashboard } from './build-dashboard.ts';
-import { buildGuest } from './build-guest.ts';
+import { buildGuest, guestSources } from './build-guest.ts';
 import {
   buildNodePackage,
   lockedNode,
@@ -23,10 +23,12 @@ import { bundleInto } from './bundle-package.ts';
 import {
   describePackages,
   licencesDocument,
+  type Part,
   packagesFile,
   partsList,
   readPackages,
 } from './bundled-packages.ts';
+import { findGo } from './go-toolchain.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -68,14 +70,31 @@ export async function buildPackage(build = join(root, 'build')): Promise<string>
     ...bundled,
     ...readPackages(join(root, 'bundle/packages.json')),
     ...readPackages(join(root, 'dashboard/dist', packagesFile)),
+    // No module of the dashboard, but its style sheet begins with the base styles of this package.
+    'node_modules/tailwindcss',
   ]);
   const go = new Map([
     ['Go, whose library is in the guest', readFileSync(join(root, 'guest/LICENSE-GO'), 'utf8').trim()],
   ]);
+  const parts = [...packages, ...(await otherParts())];
   writeFileSync(join(folder, 'LICENCES.md'), licencesDocument(packages, go));
-  writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(partsList(source, packages), null, 2)}\n`);
+  writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(partsList(source, parts), null, 2)}\n`);
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(source), null, 2)}\n`);
   return pack(folder, build);
+}
+
+/** Parts that are in no bundle: the library in the programs of the guest, and the packages that bring Node. */
+async function otherParts(): Promise<readonly Part[]> {
+  const version = (await findGo(guestSources)).version.replace(/^go/, '');
+  return [
+    { name: 'std', version, licence: 'BSD-3-Clause', purl: `pkg:golang/std@${version}` },
+    ...nodeArchitectures.map((each) => ({
+      name: nodePackageName(each),
+      version: lockedNode(each).version,
+      licence: 'MIT',
+      isOptional: true,
+    })),
+  ];
 }
 
 /** Makes the tarball of a folder in another one. */

@@ -17,12 +17,21 @@ export interface BundledPackage {
   readonly texts: readonly string[];
 }
 
-/** Writes `packagesFile` beside what a build makes. */
-export function recordPackages(): Plugin {
+/**
+ * Writes `packagesFile` beside what a build makes. `watched` are the sources whose change leads to a new build: the build
+ * fails when it reads another one.
+ */
+export function recordPackages(watched?: readonly string[]): Plugin {
   return {
     name: 'geode-record-packages',
     generateBundle(_, output) {
       const modules = Object.values(output).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
+      const sources = modules
+        .map((id) => relative(root, id))
+        .filter((path) => /^(src|dashboard)\//.test(path));
+      const unwatched = sources.find((path) => watched?.includes(path.replace(/\?.*/, '')) === false);
+      if (unwatched !== undefined)
+        throw new Error(`${unwatched} is in the bundle, but its change would not lead to a new one.`);
       this.emitFile({ type: 'asset', fileName: packagesFile, source: JSON.stringify(foldersOf(modules)) });
     },
   };
@@ -90,26 +99,40 @@ export function licencesDocument(
   return `# Licences of what Geode holds\n\n| package | version | licence |\n| --- | --- | --- |\n${rows.join('\n')}\n\n${chapters.join('\n')}`;
 }
 
+interface Named {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** What Geode is made of. Parts that are no package of a bundle say where they come from. */
+export interface Part extends Named {
+  readonly licence: string;
+  readonly purl?: string;
+  /** npm installs it beside Geode, and only where it fits. */
+  readonly isOptional?: boolean;
+}
+
 /** A CycloneDX list of the parts. */
-export function partsList(
-  own: { readonly name: string; readonly version: string },
-  packages: readonly BundledPackage[],
-): object {
-  const purl = ({ name, version }: { name: string; version: string }) =>
-    `pkg:npm/${name.replace('@', '%40')}@${version}`;
+export function partsList({ name, version }: Named, parts: readonly Part[]): object {
+  const own = { name, version, purl: purlOf({ name, version }) };
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.5',
     version: 1,
-    metadata: { component: { type: 'application', 'bom-ref': purl(own), ...own, purl: purl(own) } },
-    components: packages.map(({ name, version, licence }) => ({
+    metadata: { component: { type: 'application', 'bom-ref': own.purl, ...own } },
+    components: parts.map((part) => ({
       type: 'library',
-      'bom-ref': purl({ name, version }),
-      name,
-      version,
-      purl: purl({ name, version }),
-      licenses: [{ expression: licence }],
+      'bom-ref': purlOf(part),
+      name: part.name,
+      version: part.version,
+      purl: purlOf(part),
+      ...(part.isOptional && { scope: 'optional' }),
+      licenses: [{ expression: part.licence }],
     })),
-    dependencies: [{ ref: purl(own), dependsOn: packages.map(purl) }],
+    dependencies: [{ ref: own.purl, dependsOn: parts.map(purlOf) }],
   };
+}
+
+function purlOf({ name, version, purl }: Named & Pick<Part, 'purl'>): string {
+  return purl ?? `pkg:npm/${name.replace('@', '%40')}@${version}`;
 }
