@@ -104,7 +104,7 @@ interface Named {
   readonly version: string;
 }
 
-/** What Geode is made of. Parts that are no package of a bundle say where they come from. */
+/** The packages that Geode contains. Parts that are no package of a bundle say where they come from. */
 export interface Part extends Named {
   readonly licence: string;
   readonly purl?: string;

@@ -11,7 +11,7 @@ import { operationTable } from '../scripts/operation-table.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 describe('documents', () => {
-  it('docs/commands.md is what the table of commands says', async () => {
+  it('docs/commands.md equals the table of commands', async () => {
     const written = readFileSync(join(root, 'docs/commands.md'), 'utf8');
     expect(written, 'run npm run docs').toBe(await commandsDocument());
   });
@@ -21,7 +21,7 @@ describe('documents', () => {
     expect(written, 'run npm run docs').toBe(await commandList());
   }, 60_000);
 
-  it('docs/errors.md is what the catalogue says', () => {
+  it('docs/errors.md equals the catalogue', () => {
     expect(readFileSync(join(root, 'docs/errors.md'), 'utf8'), 'run npm run docs').toBe(errorsDocument());
   });
 
@@ -30,7 +30,7 @@ describe('documents', () => {
     expect(written, 'run npm run docs').toBe(operationTable());
   });
 
-  it('docs/openapi.json is what a host says: the API changes on purpose only', async () => {
+  it('docs/openapi.json equals the document of a host', async () => {
     const written = readFileSync(join(root, 'docs/openapi.json'), 'utf8');
     expect(JSON.parse(written), 'run npm run docs').toEqual(JSON.parse(await openApiDocument()));
   }, 60_000);

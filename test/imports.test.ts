@@ -12,7 +12,7 @@ const allowed: Readonly<Record<string, string>> = {
   cli: 'agents base client config contract host machine mcp package.json seams',
   host: 'agents api approvals base chat client config contract doors egress identity images journals ledger link machine mcp memory models pool previews runs runtimes sandboxes seams solve',
   mcp: 'api base client ledger seams',
-  client: 'base config contract journals runs sandboxes seams',
+  client: 'base contract journals runs sandboxes seams',
   doors: 'api base egress ledger runs sandboxes seams',
   api: 'base chat config contract egress identity journals memory previews runs runtimes sandboxes seams solve',
   chat: 'base ledger seams',

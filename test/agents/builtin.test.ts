@@ -35,7 +35,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     await server?.[Symbol.asyncDispose]();
   }, 120_000);
 
-  it('AGT-3: does what the model calls for in the sandbox of the chat, and tells all of it in numbered events', async () => {
+  it("AGT-3: runs the model's tool calls in the sandbox of the chat, and emits every step as a numbered event", async () => {
     replies.push(
       {
         text: 'I write it and run it.',
@@ -92,7 +92,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     expect(await client.sandboxes.of('one').files.exists('fizz.py')).toBe(false);
   });
 
-  it('goes on with a conversation, and takes a message that is sent again for the same one', async () => {
+  it('continues a conversation, and answers a repeated message once', async () => {
     replies.push({ text: 'Hello.' }, { text: 'You said hello.' });
     await all(client.agents.send('two', { text: 'hello to you' }));
     const message = { text: 'what did I say?', mark: 'message-7' };

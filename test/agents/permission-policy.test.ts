@@ -206,7 +206,7 @@ describe('links in a workspace', () => {
     await rm(outside, { recursive: true, force: true });
   });
 
-  it('a path through a link, or that is one, does not say what it changes', async () => {
+  it('a path that is or goes through a link does not show what it changes', async () => {
     const sandbox = await (await harness).open();
     const at = (path: string) => join(sandbox.workdir, path);
     await mkdir(at('real'));

@@ -161,7 +161,7 @@ describe('API-1: logs and request ids', () => {
     expect((await call('/nope')).headers.get('x-request-id')).toBeTruthy();
   });
 
-  test('a log line says who asked for what, without key, query or content', async () => {
+  test('a log line has caller and request, without key, query or content', async () => {
     await using server = await startTestServer();
     const secret = server.key('alice');
     const call = callerWith(server.url, secret);

@@ -67,7 +67,7 @@ test('events that arrive in pieces are whole', async () => {
   expect(ids).toEqual(entries.map(({ id }) => id));
 });
 
-test('ready says how each part is', async () => {
+test('ready reports the state of each part', async () => {
   await using server = await startTestServer();
   const ready = await server.client('alice').ready();
   expect(ready.status).toBe('up');
@@ -84,7 +84,7 @@ test('an admin sees the size of the store and indexes it again', async () => {
   expect((await client.search('fact')).total).toBe(2);
 });
 
-test('a call sends the names of its own query and nothing else of what it is given', async () => {
+test('a call sends only the parameters of its own query', async () => {
   using folder = temporaryFolder();
   using ledger = new Ledger(join(folder.path, 'ledger.db'), [approvalChapter]);
   using approvals = openApprovals({ ledger, events: noEvents });

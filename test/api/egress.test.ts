@@ -146,7 +146,7 @@ test('a policy that cannot be held to is refused and the one before stays, also 
   await refuse();
 });
 
-test('a run reaches what it was allowed, and its result says what it was refused', {
+test('a run reaches allowed hosts only, and its result lists the refused ones', {
   timeout: 120_000,
 }, async () => {
   const program = `${getUrl}\nprint(len(sys.argv))`;

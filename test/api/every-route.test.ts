@@ -112,7 +112,7 @@ test('every route under /api refuses a caller without a key, and one whose key h
   }
 });
 
-test('API-1: the document says of every route what it does, who may, and how it refuses', () => {
+test('API-1: the document describes purpose, scope and errors of every route', () => {
   const operations = operationsOf(document);
   expect(operations.length).toBeGreaterThan(70);
   for (const { method, path, operation } of operations) {

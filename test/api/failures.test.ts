@@ -27,7 +27,7 @@ describe('CTX-4: failures inside', () => {
     expect((await call('/health')).status).toBe(200);
   });
 
-  test('MEM-4: with one half down the other answers, and the answer says so without saying why', async () => {
+  test('MEM-4: with one half down the other answers, and the answer says that it is incomplete', async () => {
     await using server = await startTestServer({ openMemory: openMemoryWithoutMeaning });
     const call = server.caller('alice');
     expect(await call(`${context}/ingest`, { json: entry })).toMatchObject({
@@ -87,7 +87,7 @@ describe('CTX-4: failures inside', () => {
     60_000,
   );
 
-  test('a defect is a 500 that says nothing of the inside; the log has it under the id of the request', async () => {
+  test('answers an internal defect with a 500 without details; the log has it under the id of the request', async () => {
     const secret = 'ENOENT /srv/geode/private.db password=hunter2';
     await using server = await startTestServer({
       openMemory: async (dir) => broken(await openTestMemory(dir), secret),

@@ -15,7 +15,7 @@ describe('the log', () => {
     cause: new Error('connect ECONNREFUSED'),
   });
 
-  it('API-1: has no stack of an error that says itself what is wrong', () => {
+  it('API-1: logs no stack for an error that explains itself', () => {
     const line = logged((log) => log.error({ ...request, err: refusal }, 'request'));
     expect(JSON.parse(line)).toMatchObject({ err: { code: 'pull_failed', message: refusal.message } });
     expect(line).not.toContain('    at ');

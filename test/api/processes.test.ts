@@ -37,27 +37,23 @@ const exited = async (id: string) =>
     .toBe('exited');
 
 describe('processes over HTTP', () => {
-  test(
-    'API-1: a command is run and waited for; what it writes and how it ends is the answer',
-    deadline,
-    async () => {
-      const result = await sandbox.exec({
-        argv: shell('cat; printf "\\377" >&2; echo $NAME; exit 3'),
-        stdin: 'typed\n',
-        env: { NAME: 'x_y' },
-      });
-      expect(result).toMatchObject({ exitCode: 3, stdout: 'typed\nx_y\n', timedOut: false });
-      expect([...result.bytes.stderr]).toEqual([0xff]);
-      const late = await sandbox.exec({ argv: ['sleep', '60'], timeoutMs: 200 });
-      expect(late.timedOut).toBe(true);
-      const short = await sandbox.exec({ argv: shell('yes | head -c 5000') }, { outputLimitBytes: 10 });
-      expect(short).toMatchObject({ truncated: true, dropped: { stdout: 4990 } });
-      await expect(sandbox.exec({ argv: ['/no/such/program'] })).rejects.toMatchObject({
-        code: 'spawn_failed',
-        status: 422,
-      });
-    },
-  );
+  test('API-1: runs a command and answers with its output and exit', deadline, async () => {
+    const result = await sandbox.exec({
+      argv: shell('cat; printf "\\377" >&2; echo $NAME; exit 3'),
+      stdin: 'typed\n',
+      env: { NAME: 'x_y' },
+    });
+    expect(result).toMatchObject({ exitCode: 3, stdout: 'typed\nx_y\n', timedOut: false });
+    expect([...result.bytes.stderr]).toEqual([0xff]);
+    const late = await sandbox.exec({ argv: ['sleep', '60'], timeoutMs: 200 });
+    expect(late.timedOut).toBe(true);
+    const short = await sandbox.exec({ argv: shell('yes | head -c 5000') }, { outputLimitBytes: 10 });
+    expect(short).toMatchObject({ truncated: true, dropped: { stdout: 4990 } });
+    await expect(sandbox.exec({ argv: ['/no/such/program'] })).rejects.toMatchObject({
+      code: 'spawn_failed',
+      status: 422,
+    });
+  });
 
   test('refuses an invalid command', async () => {
     for (const json of [
@@ -110,7 +106,7 @@ describe('processes over HTTP', () => {
     });
   });
 
-  test('a stream says where it is, and goes on from there', deadline, async () => {
+  test('a stream sends its position, and resumes from there', deadline, async () => {
     const process = await sandbox.spawn({ argv: shell('printf one; sleep 0.2; printf two; printf "\\303"') });
     await exited(process.id);
     const output = `${path}/processes/${process.id}/output`;

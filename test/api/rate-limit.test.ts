@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRateLimiter } from '../../src/base/rate-limit.ts';
 
-test('a burst is let through, then one request for each share of a minute', () => {
+test('allows a burst, then one request per interval', () => {
   let nowMs = 0;
   const limiter = createRateLimiter({ perMinute: 60, burst: 3 }, () => nowMs);
   expect([1, 2, 3].map(() => limiter.take('a'))).toEqual([0, 0, 0]);
@@ -14,7 +14,7 @@ test('a burst is let through, then one request for each share of a minute', () =
   expect(limiter.take('b')).toBe(0);
 });
 
-test('a long rest gives no more than the burst', () => {
+test('a long pause allows no more than the burst', () => {
   let nowMs = 0;
   const limiter = createRateLimiter({ perMinute: 60, burst: 2 }, () => nowMs);
   limiter.take('a');

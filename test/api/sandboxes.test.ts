@@ -53,7 +53,7 @@ describe('sandboxes over HTTP', () => {
     expect((await call('/api/v1/sandboxes/~%25%25')).body).toMatchObject({ code: 'invalid_input' });
   });
 
-  test('what was asked for must agree, and what cannot be is refused with its field', deadline, async () => {
+  test('query parameters must be consistent, and an invalid one is refused by name', deadline, async () => {
     await client.sandboxes.getOrCreate('agree', { env: { A: '1' } });
     await expect(client.sandboxes.getOrCreate('agree', { env: { A: '2' } })).rejects.toMatchObject({
       code: 'sandbox_exists',

@@ -38,7 +38,7 @@ describe('CTX-1: search', () => {
     expect(result?.why.words).not.toEqual([]);
   });
 
-  test('gives what was found as one bounded text for a prompt, with sources and nothing twice', async () => {
+  test('returns results as one text of limited length for a prompt, with sources and without repetition', async () => {
     const { call, client } = server.newcomer();
     await ingest(call, { id: 'one' });
     await ingest(call, {
@@ -99,7 +99,7 @@ describe('CTX-1: search', () => {
     expect(refused).toMatchObject({ status: 400, body: { code } });
   });
 
-  test('CTX-4: a refusal says what is missing', async () => {
+  test('CTX-4: an error names what is missing', async () => {
     const refused = await server.newcomer().call(`${context}/search`);
     expect(refused.body).toMatchObject({ error: 'q: is missing' });
   });

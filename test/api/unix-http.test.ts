@@ -90,7 +90,7 @@ describe('HTTP over the socket of a host', () => {
     ['in a body of known length', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'],
     ['in a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nhalf'],
     ['between chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n'],
-  ])('tells an answer that is cut %s', async (_, said) => {
+  ])('reports an interrupted answer %s', async (_, said) => {
     using server = await says(said);
     await expect(read(server.path)).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
@@ -104,7 +104,7 @@ describe('HTTP over the socket of a host', () => {
     await expect(read(server.path)).rejects.toThrow(/answer/);
   });
 
-  it('says who is not there, and ends with the signal, before and during the answer', async () => {
+  it('throws for an unreachable host, and ends with the signal, before and during the answer', async () => {
     await expect(read('/nowhere/api.sock')).rejects.toMatchObject({ code: 'ENOENT' });
     using server = await serve((_, response) => void response.write('a beginning'));
     const stop = new AbortController();

@@ -13,7 +13,7 @@ const wholeTable = /^(SCAN|SEARCH) (\S+)( USING (?:COVERING )?INDEX (\S+))?/;
 const ofOpenRows = ['bus_inbox_open', 'bus_inbox_state', 'bus_outbox_open', 'bus_outbox_unknown'];
 const tables = ['bus_inbox', 'bus_outbox', 'bus_log', 'head', 'own', 'older', 'reply'];
 
-it('no statement of the bus reads through what was answered before', async () => {
+it('no statement of the bus scans answered messages', async () => {
   using folder = temporaryFolder();
   const file = `${folder.path}/ledger.db`;
   const prepare = DatabaseSync.prototype.prepare;

@@ -29,7 +29,7 @@ it('GW-1: answers each message once and in order, and the draft becomes the answ
   expect(scene.agents.turns.map(({ message }) => message.text)).toEqual(['m0', 'm1', 'm2', 'm3', 'm4']);
 });
 
-it('GW-2: a message during a run waits, hears its place, and follows; /stop ends the run at once', async () => {
+it('GW-2: a message during a run waits, gets its queue position, and is answered next; /stop ends the run at once', async () => {
   await using scene = await chatScene(async function* (turn) {
     yield* turn.message.text === 'first' ? endless(turn) : echo(turn);
   });
@@ -86,7 +86,7 @@ it('GW-2: somebody else cannot stop a run', async () => {
   await expect.poll(() => channel.shown('room'), soon).toContain('Stopped.');
 });
 
-it('in a group, what is not meant for us is not even stored', async () => {
+it('in a group, messages that do not address the bot are not stored', async () => {
   await using scene = await chatScene(echo);
   await scene.channel.say('room', 'by the way', { isGroup: true, isAddressed: false });
   await scene.channel.say('ann', 'hello');
@@ -171,7 +171,7 @@ it('GW-3: shows exactly what a tool would do, and only the user of the chat can 
   await expect.poll(() => channel.shown('room').at(-1), soon).toContain('already answered or expired');
 });
 
-it('GW-3: what nobody allows in time counts as denied, and a late button does nothing', async () => {
+it('GW-3: no decision in time counts as denied, and a late button does nothing', async () => {
   await using scene = await chatScene(async function* ({ ask }) {
     yield resultOf(`It was ${await ask('The agent wants to use shell', 'rm -r build', 200)}`);
   });
@@ -263,7 +263,7 @@ it('a reply of unknown fate is not sent again', async () => {
   expect(scene.channel.shown('ann')).not.toContain('answer to one');
 });
 
-it('the web has its own chats, hears what happens from any number on, and nothing of another user', async () => {
+it('the web has its own chats, reads events from any number on, and sees nothing of another user', async () => {
   await using scene = await chatScene(echo);
   const own = scene.chats.of('ann');
   const posted = await own.post('plans', { text: 'hello', key: 'k1' });

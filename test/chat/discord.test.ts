@@ -111,7 +111,7 @@ it('CH-1: discord: resumes after a lost connection, starts a new session when th
   expect(world.agents.turns).toHaveLength(2);
 });
 
-it('CH-1: discord: in a server it answers what is meant for it, in the channel or thread where it was said', async () => {
+it('CH-1: discord: in a server answers only messages to the bot, in the channel or thread of the question', async () => {
   await using platform = await discord();
   const { server } = platform;
   await using world = await platformScene('discord', platform, echo);

@@ -85,7 +85,7 @@ describe.skipIf(!bubblewrap.available)(`agents that end${skipped}`, { timeout: 2
     ]);
   });
 
-  it('CA-1, CA-4: a host that ends leaves the agent at work, and the next one hears its answer', async () => {
+  it('CA-1, CA-4: an agent continues when its host ends, and the next host reads its answer', async () => {
     const { steps, say, client, world } = here;
     steps['work on'] = [
       { text: 'I begin.', calls: [shell('while [ ! -e go ]; do sleep 0.1; done; echo went')] },

@@ -73,7 +73,7 @@ it('GW-3: nobody but the owner lets anybody in', async () => {
   expect(channel.shown('ann').join()).not.toContain('Person eve');
 });
 
-it('GW-3: the owner says as whom, and a flood of strangers is not told one by one', async () => {
+it('GW-3: the owner names the user of a stranger, and a flood of strangers is announced in one message', async () => {
   await using scene = await chatScene(echo, { allowed });
   const { channel, chats } = scene;
   await channel.say('olga', 'hello');

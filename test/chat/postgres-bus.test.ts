@@ -60,7 +60,7 @@ describe.skipIf(!fact.available)(`on PostgreSQL${skipped}`, { timeout: 120_000 }
     expect(rows).toEqual([{ until: '3500' }]);
   });
 
-  it('tells another host of a change at once', async () => {
+  it('notifies another host of a change at once', async () => {
     await using opened = new AsyncDisposableStack();
     const url = await server.database();
     const first = opened.use(await PostgresBus.open({ url, log: noLog }));
@@ -75,7 +75,7 @@ describe.skipIf(!fact.available)(`on PostgreSQL${skipped}`, { timeout: 120_000 }
     await expect.poll(() => heard, { timeout: 30_000 }).toBeGreaterThan(before);
   });
 
-  it('says what is wrong when there is no server', async () => {
+  it('names the problem when there is no server', async () => {
     const opening = PostgresBus.open({ url: 'postgres://postgres@127.0.0.1:9/none', log: noLog });
     await expect(opening).rejects.toMatchObject({ code: 'bus_failed' });
   });

@@ -90,7 +90,7 @@ it('GW-5: a host that is killed behind the storing of a message doubles nothing,
   expect(host.schedules.list(host.chat)[0]?.next).toBe(Date.UTC(2027, 0, 8, 9));
 });
 
-it('GW-5: says who made a schedule, who ended it, and each time that it ran or was left out', async () => {
+it('GW-5: records who made and ended a schedule, and each time that it ran or was skipped', async () => {
   using world = hosts();
   using host = world.open();
   const { schedules, chat } = host;
@@ -174,7 +174,7 @@ it.each([
   );
 });
 
-it('GW-5: what a schedule says in a chat is answered there', async () => {
+it('GW-5: a scheduled message in a chat is answered there', async () => {
   await using scene = await chatScene(async function* ({ message }) {
     yield resultOf(`You said ${message.text}`);
   });

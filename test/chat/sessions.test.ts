@@ -203,7 +203,7 @@ it(
   },
 );
 
-it('GW-2: adds a message during a turn to that turn, and starts no turn of its own', patience, async () => {
+it('GW-2: adds a message during a turn to that turn, and starts no second turn', patience, async () => {
   const go = Promise.withResolvers<void>();
   let isHeld = false;
   script = ({ prompt }) => {

@@ -119,7 +119,7 @@ it('CH-1: slack: acknowledges what it has stored, and takes a new connection whe
   expect(world.status()).toMatchObject({ state: 'connected', lastError: null });
 });
 
-it('CH-1: slack: in a channel it answers what is meant for it, and in a thread where it was asked', async () => {
+it('CH-1: slack: in a channel answers only messages to the bot, in the thread of the question', async () => {
   await using platform = await slack();
   const { server } = platform;
   await using world = await platformScene('slack', platform, echo);
@@ -143,7 +143,7 @@ it('CH-1: slack: in a channel it answers what is meant for it, and in a thread w
   expect(world.agents.turns).toHaveLength(2);
 });
 
-it('CH-1: slack: an answer rings for nobody, and a message that was changed is heard again as a change', async () => {
+it('CH-1: slack: an answer notifies nobody, and an edited message arrives as a change', async () => {
   await using platform = await slack();
   const { server } = platform;
   await using world = await platformScene('slack', platform, async function* ({ message }) {

@@ -17,7 +17,7 @@ describe.skipIf(!fact.available)(`two gateways on one PostgreSQL${skipped}`, () 
   }, 180_000);
   afterAll(() => server?.[Symbol.asyncDispose](), 60_000);
 
-  it('GW-1: share the lanes, and when one is killed the other goes on: each message is answered once and in order', {
+  it('GW-1: gateways share the lanes; when one is killed the other continues: each message is answered once and in order', {
     timeout: longestRunMs,
   }, async () => {
     const size = sizeFrom({ messages: 60, chats: 6, kills: 3, sandboxKills: 0 });

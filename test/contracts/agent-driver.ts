@@ -169,7 +169,7 @@ export function agentFailures(scene: DriverScene, stage: () => Stage): void {
     expect(better.at(-1)).toMatchObject({ type: 'result', text: 'Yes, better.' });
   });
 
-  it('refuses an unknown driver and an attachment that is too large, before anything begins', async () => {
+  it('refuses an unknown driver and an attachment that is too large, before the turn starts', async () => {
     const { agents } = stage().client;
     const send = async (driver: never, bytes: number) => {
       const attachments = [{ name: 'large', bytes: new Uint8Array(bytes) }];

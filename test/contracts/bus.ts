@@ -133,7 +133,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(keyOf(await claim())).toBe('t1');
     });
 
-    it('a delayed message joins its lane when it is due, behind what is there, and holds nothing up before', async () => {
+    it('a delayed message joins its lane when it is due, behind the waiting ones, and delays nothing before', async () => {
       await put('a', 'later', { kind: 'scheduled', due: clock + 100 });
       await put('a', 'a1');
       const first = await claimed();
@@ -239,7 +239,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await bus.counts()).unknown).toBe(0);
     });
 
-    it('GW-1: lets no reply overtake one whose sending takes long', async () => {
+    it('GW-1: no reply overtakes one whose sending takes long', async () => {
       await bus.storeReply(reply('a', 'r1'));
       await bus.storeReply(reply('a', 'r2'));
       const slow = await bus.claimReply('web', 1_000);
@@ -298,7 +298,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(await bus.claimReply('web', 1_000)).toBeUndefined();
     });
 
-    it('tells of changes', async () => {
+    it('reports changes', async () => {
       let heard = 0;
       using _listening = bus.onChange(() => {
         heard += 1;

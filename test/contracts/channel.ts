@@ -103,7 +103,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
   const said = (platform: PlatformHarness, person: string) =>
     texts(platform, person).filter((text) => text.startsWith('You said'));
 
-  test('a message in, the answer as it grows, and a sign that somebody writes', async (platform) => {
+  test('sends a message, the answer as it grows, and a typing indicator', async (platform) => {
     const half = Promise.withResolvers<void>();
     await using world = await platformScene(name, platform, async function* () {
       yield { type: 'text', text: 'Let me see' };
@@ -295,7 +295,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     await expect.poll(() => world.status()?.state, soon).toBe('connected');
   });
 
-  test('what was written while no host ran is answered by the next one, and nothing twice', async (platform) => {
+  test('messages sent while no host ran are answered once by the next host', async (platform) => {
     const { ann } = platform;
     {
       await using world = await platformScene(name, platform, echo);
@@ -311,7 +311,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     expect(world.agents.turns).toHaveLength(2);
   });
 
-  test('names that hide what they are and messages without measure do no harm', async (platform) => {
+  test('misleading names and oversized messages do no harm', async (platform) => {
     await using world = await platformScene(name, platform, echo);
     const { ann, eve } = platform;
     platform.say(eve, 'let me in', { as: '\u202eevil\u200b\u2066 \u0007name' });

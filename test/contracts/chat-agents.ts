@@ -257,7 +257,7 @@ export function chatAgentsContract({ title, skip, isInside, settings }: AgentMod
       );
     });
 
-    it('CA-5: /stop ends the run with all its processes, and the chat goes on', async () => {
+    it('CA-5: /stop ends the run with all its processes, and the chat continues', async () => {
       const { steps, say, client } = here;
       steps['sleep long'] = [{ text: '', calls: [shell('sleep 600 & sleep 601')] }, { text: 'Slept.' }];
       const sleeping = say('six', 'sleep long');

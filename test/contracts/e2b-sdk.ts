@@ -38,7 +38,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
       }, 120_000);
       afterAll(() => world?.[Symbol.asyncDispose](), 120_000);
 
-      it('API-2: makes a sandbox, finds it, says what it is, and kills it', async () => {
+      it('API-2: creates a sandbox, finds it, shows its facts, and kills it', async () => {
         const own = await Sandbox.create({
           ...options,
           metadata: { 'a key': 'a value & more' },
@@ -198,13 +198,13 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         await expect(files.list('.', { user: 'root' })).rejects.toThrow(/root/);
       });
 
-      it('API-2: says what is wrong with a stream in its own words', async () => {
+      it('API-2: reports a failed stream in its last frame', async () => {
         await expect(sandbox.files.watchDir('nowhere', () => {})).rejects.toThrow(FileNotFoundError);
         await expect(sandbox.commands.connect(999_999)).rejects.toThrow(/999999/);
         await expect(sandbox.commands.run('true', { cwd: '/nowhere' })).rejects.toThrow(/nowhere/);
       });
 
-      it('API-2: says that it is alive while a command is silent, as often as it is asked to', async () => {
+      it('API-2: sends keepalives while a command is silent, at the requested interval', async () => {
         const call = JSON.stringify({ process: { cmd: '/bin/sleep', args: ['2.5'] }, stdin: false });
         const head = Buffer.alloc(5);
         head.writeUInt32BE(call.length, 1);
@@ -223,7 +223,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         expect(stream).toContain('"exitCode":0');
       });
 
-      it('API-2: tells of changes in a folder', async () => {
+      it('API-2: reports changes in a folder', async () => {
         await sandbox.files.makeDir('watched');
         const seen: string[] = [];
         const watch = await sandbox.files.watchDir(
@@ -262,7 +262,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         await kept.kill();
       });
 
-      it('API-2: pauses with all that runs, and goes on when somebody connects', async () => {
+      it('API-2: pauses with its processes, and continues on connect', async () => {
         const own = await Sandbox.create(options);
         const counting = await own.commands.run(
           'i=0; while true; do i=$((i+1)); echo $i > count; sleep 0.05; done',
@@ -323,7 +323,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         expect(await Sandbox.deleteSnapshot(snapshotId, options)).toBe(false);
       });
 
-      it('API-2: has no network unless it is asked for, and refuses what it cannot do', async () => {
+      it('API-2: has no network by default, and refuses unsupported settings', async () => {
         const policy = async ({ sandboxId }: Sandbox) =>
           (await opened.host.sandboxes.of('local').egress(sandboxId))?.policy;
         const closed = await Sandbox.create({ ...options, allowInternetAccess: false });

@@ -41,7 +41,7 @@ export function egressContract({ name, unavailable, open, openDeadlineMs }: Egre
       await Promise.all([plain, tls, echo].map((server) => server?.[Symbol.asyncDispose]()));
     });
 
-    it('NET-1: lets through what a rule names, and refuses the rest with the reason and how to ask', async () => {
+    it('NET-1: allows targets of a rule, and refuses the rest with the reason and the next command', async () => {
       await using sandbox = await harness.open();
       const opened = await hatchOf(
         sandbox,
@@ -104,7 +104,7 @@ b.sendall(b'\\x02pong'); print(b.recv(5))
       expect(result.stdout).toBe("0 b'\\x01ping'\n2\nb'\\x02pong'\n");
     });
 
-    it('tells the server when a program has said its last word, and the program is still answered', async () => {
+    it('reports to the server when a program has closed its sending side, and the program still gets the answer', async () => {
       await using summing = await summingUpstream();
       await using sandbox = await harness.open();
       const spec = allowing(toHere('allowed.test', summing.port), toHere('allowed.test', plain.port));
@@ -140,7 +140,7 @@ socket.create_connection((host, int(port)), 40).close()
       ]);
     });
 
-    it('NET-1: carries each connection by itself: a slow reader holds up nobody, and a change of the policy cuts what is open', async () => {
+    it('NET-1: a slow reader delays no other connection, and a policy change closes open connections', async () => {
       await using sandbox = await harness.open();
       const opened = await hatchOf(
         sandbox,

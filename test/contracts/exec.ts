@@ -131,7 +131,7 @@ export function execContract(harness: () => Harness): void {
       );
     });
 
-    it('GL-3: a flood that nobody reads does not hold up another command', async () => {
+    it('GL-3: a flood of output without a reader does not delay another command', async () => {
       const flood = await sandbox.spawn({
         argv: sh('while :; do head -c 1000000 /dev/zero; done'),
         timeoutMs: null,
@@ -298,7 +298,7 @@ export function execContract(harness: () => Harness): void {
       expect(await sandbox.files.exists('started')).toBe(false);
     });
 
-    it('PROC-3: the exit of a sole command ends what is left in the sandbox', async () => {
+    it('PROC-3: the exit of a sole command ends all other processes of the sandbox', async () => {
       const own = await harness().open();
       const script = 'sleep 1000 & setsid sleep 1000 & (setsid sh -c "sleep 1000 & exit") & echo left';
       expect((await own.exec({ argv: sh(script), sole: true })).stdout).toBe('left\n');

@@ -12,7 +12,7 @@ import { eventually, type Harness } from './harness.ts';
 /** GL-2, GL-7, GL-8, RT-3…5: how a sandbox comes, stays and goes. */
 export function lifecycleContract(harness: () => Harness): void {
   describe('lifecycle', () => {
-    it('RT-3: the probe says what it is', async () => {
+    it('RT-3: the probe reports name and version', async () => {
       const found = await harness().runtime.probe();
       expect(found).toMatchObject({ available: true, version: expect.any(String) });
     });
@@ -63,7 +63,7 @@ export function lifecycleContract(harness: () => Harness): void {
       expect((await harness().runtime.list()).map((facts) => facts.id)).not.toContain(id);
     });
 
-    it('GL-7: a host that lets go and comes back finds the process and every byte of it', async ({
+    it('GL-7: a host that detaches and attaches again finds the process and every byte of its output', async ({
       skip,
     }) => {
       const { runtime, capabilities } = harness();

@@ -52,7 +52,7 @@ export function metricsContract(harness: () => Harness): void {
       await sandbox.stop();
     });
 
-    it('SBX-10: shows the disk where the workspace has one of its own', async ({ skip }) => {
+    it('SBX-10: shows the disk of a workspace with a disk limit', async ({ skip }) => {
       skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
       const sandbox = await harness().open({ limits: { diskBytes: 128 * megabyte } });
       const empty = await firstWhere(sandbox, ({ diskBytes }) => diskBytes !== null, 'a disk');

@@ -16,13 +16,15 @@ export function pauseContract(harness: () => Harness): void {
       return { sandbox, freezer: sandbox.freezer };
     };
 
-    it('SBX-9: a runtime that can pause says so, and the others have no freezer', async () => {
+    it('SBX-9: a runtime that can pause declares it, and the others have no freezer', async () => {
       const sandbox = await harness().open();
       expect(sandbox.freezer !== undefined).toBe(harness().capabilities.pause);
       await sandbox.stop();
     });
 
-    it('SBX-9: nothing happens in a paused sandbox, and all of it goes on afterwards', async ({ skip }) => {
+    it('SBX-9: nothing happens in a paused sandbox, and everything continues afterwards', async ({
+      skip,
+    }) => {
       skip(!harness().capabilities.pause, 'this runtime cannot pause');
       const { sandbox, freezer } = await opened();
       const process = await sandbox.spawn({ argv: ['python3', '-c', counting], timeoutMs: null });
@@ -95,7 +97,7 @@ export function pauseContract(harness: () => Harness): void {
       await again.stop();
     });
 
-    it('SBX-9: one whose host was killed while it held it still goes on with the next host', async ({
+    it('SBX-9: a sandbox whose host was killed while holding it still continues with the next host', async ({
       skip,
     }) => {
       skip(!harness().capabilities.pause, 'this runtime cannot pause');

@@ -52,7 +52,7 @@ export function toolContract({ name, missing, settings }: ToolWalls): void {
         expect(await opened.host.memory.in(other).list(), other).toMatchObject({ total: 0 });
     });
 
-    it('MCP-3: the bridge is the guest program, also where nobody inside can write', async () => {
+    it('MCP-3: the bridge is the guest program, in a place where nobody inside can write', async () => {
       const { server, place } = await sessions().open(sandbox);
       const { stdout } = await sandbox.exec({
         argv: ['/bin/sh', '-c', 'readlink "$(command -v geode-mcp)"; stat -c "%a %U" "$GEODE_MCP_SOCKET"'],
@@ -75,7 +75,7 @@ export function toolContract({ name, missing, settings }: ToolWalls): void {
       }
     });
 
-    it('MCP-2: what cannot be read is refused by its code, and the connection goes on', async () => {
+    it('MCP-2: an invalid line is refused with its code, and the connection continues', async () => {
       await sessions().open(sandbox);
       const transport = new ProcessTransport(sandbox);
       await transport.start();
@@ -181,7 +181,7 @@ export function toolContract({ name, missing, settings }: ToolWalls): void {
       }
     });
 
-    it('MCP-4: a session uses what it was given and nothing else, and that can be changed', async () => {
+    it('MCP-4: a session has exactly its list of tools, and the list can be replaced', async () => {
       await sessions().open(sandbox, { tools: ['memory_search'] });
       {
         await using inside = await connectIn(sandbox);

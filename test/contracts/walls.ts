@@ -149,7 +149,9 @@ export function wallsContract(harness: () => Harness): void {
       expect((await sandbox.exec({ argv: ['/tmp/p'] })).stdout).toBe('runs\n');
     });
 
-    it('RT-12: a command killed by the memory limit says so, and the sandbox lives on', async ({ skip }) => {
+    it('RT-12: a command killed by the memory limit reports it, and the sandbox continues', async ({
+      skip,
+    }) => {
       skip(!harness().capabilities.limits.memory, 'this runtime cannot limit memory');
       const small = await harness().open({ limits: { memoryBytes: 96 * megabyte } });
       const result = await small.exec({

@@ -314,7 +314,7 @@ except urllib.error.HTTPError as error: print(error.code, error.read().decode())
       });
     });
 
-    it('keep secrets sealed with a key in a file of its own that nobody else may read', async () => {
+    it('keep secrets sealed with a key in a separate file that only the owner can read', async () => {
       const keyFile = join(folder, 'keys', 'secrets.key');
       expect((await stat(keyFile)).mode & 0o777).toBe(0o600);
       const oldKey = await readFile(keyFile, 'utf8');

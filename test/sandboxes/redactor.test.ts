@@ -77,7 +77,7 @@ describe('a redactor', () => {
     }
   });
 
-  it('tells where each piece began', () => {
+  it('reports where each piece began', () => {
     const redactor = new Redactor(secrets);
     const pieces = [
       ...redactor.push(Buffer.from('12 hunter2'), 100),

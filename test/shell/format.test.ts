@@ -18,7 +18,7 @@ describe('a finished command', () => {
     expect(formatResult({ ...clean, stdout: ' two\nlines \n\n' })).toBe(' two\nlines \n');
   });
 
-  it('SH-5: a success without output says so', () => {
+  it('SH-5: a success without output is reported as such', () => {
     expect(formatResult(clean)).toBe('[No output]');
   });
 
@@ -43,7 +43,7 @@ describe('a finished command', () => {
     expect(formatResult({ ...late, durationMs: 1_500 })).toBe('part\n[Timed out after 1.5 s]');
   });
 
-  it('SH-5: what is left out is counted, with a way to read it', () => {
+  it('SH-5: counts omitted output and says how to read it', () => {
     const long = {
       ...clean,
       stdout: 'abcdef',

@@ -302,7 +302,7 @@ export const answer = async () => (await wait(30), 271828);`;
         });
     });
 
-    it('SLV-2: shell that is right passes, however it begins', async () => {
+    it('SLV-2: correct shell solutions pass, with any first line', async () => {
       for (const first of ['#!/bin/sh', '#! /bin/sh -u', '#!/usr/bin/env sh', ''])
         expect(
           await verdictOf({ language: 'shell', code: `${first}\n# ?\necho 271828\n`, tests: shellTests }),

@@ -165,7 +165,7 @@ describe('crystals', () => {
     );
   });
 
-  it('CRY-4: a pin that a person set during a solve is not lost when a solve confirms what it read before', async () => {
+  it('CRY-4: a pin set during a solve survives when the solve confirms the crystal', async () => {
     const { key } = await crystals.keep({ problem }, 's', attempt({ state: 'passed' }), []);
     const before = await crystals.get(key);
     await crystals.edit(key, { pinned: true });

@@ -235,7 +235,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(shop.solves.of('alice').get(result.id).attempts).toHaveLength(3);
   });
 
-  it('a spent budget, prose for an answer and an unknown language end as results with what was spent', async () => {
+  it('a spent budget, prose for an answer and an unknown language end as results with the cost so far', async () => {
     await using shop = await open((call) =>
       call.prompt.includes('failed. Use the evidence')
         ? reflection('unclear')

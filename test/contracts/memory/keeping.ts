@@ -23,7 +23,7 @@ export function keepingContract(scene: () => MemoryScene): void {
       expect(await keysOf('two', { fusion: { kind: 'weighted', dense: 0 } })).toEqual([]);
     });
 
-    it('scrubs what it restores, in every field and every version (MEM-8)', async () => {
+    it('scrubs restored entries, in every field and every version (MEM-8)', async () => {
       const { memory, store } = scene();
       await memory.store(entry('one', { key: 'k' }));
       const [kept] = await all(memory.export());

@@ -4,7 +4,7 @@ import { entry, type MemoryScene } from './scene.ts';
 
 export function storingContract(scene: () => MemoryScene): void {
   describe('storing', () => {
-    it('keeps what it was given and finds it at once (MEM-1)', async () => {
+    it('finds a stored entry at once (MEM-1)', async () => {
       const { memory, keysOf, clock } = scene();
       const until = new Date(clock.now + 1_000);
       const { entry: stored, outcome } = await memory.store(
@@ -53,7 +53,7 @@ export function storingContract(scene: () => MemoryScene): void {
       });
     });
 
-    it('lets others read and search while many are being stored (MEM-2)', async () => {
+    it('other callers can read and search while many entries are stored (MEM-2)', async () => {
       const { memory, keysOf } = scene();
       await memory.store(entry('a needle in the hay', { key: 'needle' }));
       let stored = false;
@@ -175,7 +175,7 @@ export function storingContract(scene: () => MemoryScene): void {
       expect(stored.map(({ outcome }) => outcome)).toEqual(['created', 'created', 'merged']);
     });
 
-    it('lets the last of several writers of one key win, in the order of their calls', async () => {
+    it('with several writers of one key the last call wins', async () => {
       const { memory } = scene();
       await Promise.all(
         Array.from({ length: 20 }, (_, i) => memory.store(entry(`value ${i}`, { key: 'k' }))),

@@ -69,7 +69,7 @@ export function upkeepContract(scene: () => MemoryScene): void {
       expect(place).toBeLessThan(250);
     });
 
-    it('refuses more waiting text of one user than may be, stores nothing of it, and goes on later', async () => {
+    it('refuses waiting text above the limit of one user, stores nothing of it, and accepts more later', async () => {
       const before = scene();
       await before.store.stop();
       await using after = before.reopen(before.embedder, { pendingText: 10_000 });

@@ -40,7 +40,7 @@ export function hostsContract(open: () => Promise<SandboxWorld>): void {
         expect((await again.exec({ argv: ['/bin/sh', '-c', 'echo $WORD'] })).stdout).toBe('line\n');
       }));
 
-    it('PROC-1: a process that writes on while nobody reads does not stand still', () =>
+    it('PROC-1: a process that writes without a reader is not blocked', () =>
       hosting(async (sandboxes) => {
         const sandbox = await sandboxes.of('ann').getOrCreate('chat');
         const process = await sandbox.spawn({
@@ -67,7 +67,7 @@ export function hostsContract(open: () => Promise<SandboxWorld>): void {
         expect(await next.of('bob').list()).toMatchObject([{ chat: 'chat', state: 'stopped' }]);
       }));
 
-    it('SBX-6: what belongs to somebody is not reaped, whatever the ledger knows', () =>
+    it('SBX-6: sandboxes of a user are not reaped, whatever the ledger contains', () =>
       hosting(async (sandboxes, world) => {
         const sandbox = await sandboxes.of('ann').getOrCreate('chat');
         await sandbox.files.write('kept', 'yes');
@@ -78,7 +78,7 @@ export function hostsContract(open: () => Promise<SandboxWorld>): void {
         expect(await (await next.of('ann').start('chat')).files.readText('kept')).toBe('yes');
       }));
 
-    it('SBX-6: a runtime that cannot be asked, or fails to adopt once, costs nobody anything', async () => {
+    it('SBX-6: a runtime that does not answer, or fails to adopt once, delays no other sandbox', async () => {
       await using world = await open();
       const first = await world.host();
       const sandbox = await first.of('ann').getOrCreate('chat');
@@ -157,7 +157,7 @@ export function hostsContract(open: () => Promise<SandboxWorld>): void {
         await next.of('ann').getOrCreate('chat');
       }));
 
-    it('RUN-8 SBX-1: a new chat takes a blank sandbox of the pool, and what is left of the pool goes with the host', async () => {
+    it('RUN-8 SBX-1: a new chat takes a blank sandbox of the pool; the rest of the pool ends with the host', async () => {
       await using world = await open();
       const sandboxes = await world.host({ pool: { floor: 1, ceiling: 2 } });
       await sandboxes.warm(2);

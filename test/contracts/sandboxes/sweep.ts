@@ -4,7 +4,7 @@ import { eventually } from '../harness.ts';
 
 export function sweepContract(open: () => Promise<SandboxWorld>): void {
   describe('the sweep', () => {
-    it('SBX-5: stops what is idle, keeps what works, is leased or thought about, then removes what is old', async () => {
+    it('SBX-5: stops idle sandboxes, keeps busy, leased and reserved ones, then removes old ones', async () => {
       await using world = await open();
       const sandboxes = await world.host({ policy: { idleMs: 1_000, removeMs: 2_500 } });
       const mine = sandboxes.of('ann');

@@ -99,7 +99,7 @@ export function workspaceContract(open: () => Promise<SandboxWorld>): void {
         expect((await fork.exec(shell('cat a'))).stdout).toBe('3\n');
       }));
 
-    it('SBX-9: paused it stands still, is swept as what is idle, and goes on when it is asked for', async () => {
+    it('SBX-9: a paused sandbox does nothing, is swept when idle, and continues when it is used', async () => {
       await using world = await open();
       const sandboxes = await world.host({ policy: { idleMs: 1_000, removeMs: null } });
       const mine = sandboxes.of('ann');

@@ -101,7 +101,7 @@ print("two", flush=True); sys.stdin.readline()`;
 });
 
 describe('SBX-7: a diff', () => {
-  it('tells the truth, sorted, of two snapshots and of the workspace', async () => {
+  it('lists the differences between two snapshots and the workspace, sorted', async () => {
     inWorkspace(
       'mkdir d; echo same > same; echo a > d/changed; echo b > removed; echo c > mode; echo d > type; ln -s x l',
     );
