@@ -143,3 +143,20 @@ function conversationOf(row: Row): ConversationRow {
     cost: Number(row.cost ?? 0),
   };
 }
+
+/** Refuses a driver or model that a conversation does not have. */
+export function refuseMismatch(
+  known: ConversationRow | undefined,
+  driver: DriverName | undefined,
+  model: string | undefined,
+): void {
+  if (known === undefined) return;
+  const chat = JSON.stringify(known.chat);
+  if (driver !== undefined && driver !== known.driver)
+    throw new GeodeError('agent_mismatch', `The chat ${chat} uses ${known.driver}, not ${driver}.`);
+  if (model !== undefined && model !== known.model)
+    throw new GeodeError(
+      'agent_mismatch',
+      `The chat ${chat} uses the model ${known.model ?? 'of the config'}.`,
+    );
+}

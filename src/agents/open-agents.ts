@@ -16,14 +16,15 @@ import type {
 } from '../seams/agent.ts';
 import type { PersistentSandbox } from '../seams/persistent.ts';
 import { decisionOf } from './ask-person.ts';
-import { type ConversationRow, ConversationTable } from './conversation-table.ts';
+import { type ConversationRow, ConversationTable, refuseMismatch } from './conversation-table.ts';
 import type { AgentDriver } from './driver.ts';
 import { EventFeed, type ReadOptions } from './event-feed.ts';
 import { type CheckedMessage, checkMessage, writeAttachments } from './messages.ts';
+import { ResumedTurns } from './resumed-turns.ts';
 import { keyOf, RunningTurns, type TurnOptions } from './running-turns.ts';
 import { Steers } from './steers.ts';
 import { transcriptOf } from './transcript.ts';
-import { type TurnRow, TurnTable } from './turn-table.ts';
+import { TurnTable } from './turn-table.ts';
 
 export interface AgentsOptions extends TurnOptions {
   readonly ledger: Ledger;
@@ -31,9 +32,6 @@ export interface AgentsOptions extends TurnOptions {
   /** For conversations without a choice of their own. */
   readonly driver: DriverName;
 }
-
-/** A turn that several hosts in a row did not survive is not tried again. */
-const mostStarts = 5;
 
 /** Continues turns that another host left open. */
 export function openAgents(options: AgentsOptions): Agents {
@@ -48,6 +46,7 @@ class HostedAgents implements Agents {
   readonly #turns: TurnTable;
   readonly #feed: EventFeed;
   readonly #running: RunningTurns;
+  readonly #resumed: ResumedTurns;
   readonly #steers: Steers;
   readonly #log: Log;
   /** Chats whose turn is about to start. */
@@ -60,6 +59,16 @@ class HostedAgents implements Agents {
     this.#turns = new TurnTable(options.ledger);
     this.#feed = new EventFeed(this.#conversations, this.#turns, this.#ending.signal);
     this.#running = new RunningTurns(options, this.#conversations, this.#turns, this.#feed);
+    this.#resumed = new ResumedTurns({
+      conversations: this.#conversations,
+      turns: this.#turns,
+      feed: this.#feed,
+      running: this.#running,
+      sandboxes: options.sandboxes,
+      driver: (name) => this.#driver(name),
+      keepEvents: options.keepEvents,
+      ending: this.#ending.signal,
+    });
     this.#steers = new Steers(options.ledger);
     this.#log = options.log ?? noLog;
   }
@@ -74,6 +83,7 @@ class HostedAgents implements Agents {
       interrupt: (chat, options) => this.#interrupt(user, chat, options),
       answer: async (chat, id, answer, by) => this.#answer(user, chat, id, answer, by),
       steer: (chat, message) => this.#steer(user, chat, message),
+      hasTurn: (chat, mark) => this.#earlier(user, chat, mark) !== undefined,
       steered: (chat, mark) => {
         const conversation = this.#conversations.find(user, chat);
         return conversation !== undefined && this.#steers.isTaken(conversation.id, mark);
@@ -89,7 +99,7 @@ class HostedAgents implements Agents {
     for (const { user, chat, id, driver, state } of this.#conversations.left())
       this.#find(driver)?.adopt?.(id, state, this.#options.sandboxes.of(user), chat);
     for (const { user, chat, turn } of this.#turns.open()) {
-      const work = this.#resume(user, chat, turn).catch((error) => {
+      const work = this.#resumed.resume(user, chat, turn).catch((error) => {
         this.#log.error({ err: error, chat }, 'a turn of an agent could not be resumed');
       });
       this.#reserve(user, chat, work);
@@ -112,7 +122,7 @@ class HostedAgents implements Agents {
     throwIfCancelled(options.signal, 'The message');
     const message = checkMessage(given);
     const { conversation, turn, firstSeq } =
-      this.#earlier(user, chat, message) ?? (await this.#begin(user, chat, message, options));
+      this.#earlier(user, chat, message.mark) ?? (await this.#begin(user, chat, message, options));
     for await (const event of this.#feed.follow(conversation, firstSeq - 1, options.signal)) {
       if (event.turn !== turn) continue;
       yield event;
@@ -121,7 +131,7 @@ class HostedAgents implements Agents {
   }
 
   /** The turn of a message that was sent earlier. */
-  #earlier(user: string, chat: string, { mark }: CheckedMessage): Begun | undefined {
+  #earlier(user: string, chat: string, mark: string | null): Begun | undefined {
     const conversation = mark === null ? undefined : this.#conversations.find(user, chat);
     if (conversation === undefined || mark === null) return undefined;
     const found = this.#turns.marked(conversation.id, mark);
@@ -257,37 +267,17 @@ class HostedAgents implements Agents {
     return { conversation: conversation.id, turn: row.id, firstSeq };
   }
 
-  async #resume(user: string, chat: string, turn: TurnRow): Promise<void> {
-    const conversation = this.#conversations.get(user, chat);
-    try {
-      if (turn.starts >= mostStarts)
-        throw new GeodeError(
-          'agent_failed',
-          `${turn.starts} hosts ended during this turn, so it is not tried again.`,
-        );
-      const driver = this.#driver(conversation.driver);
-      const { signal } = this.#ending;
-      const sandbox = await driver.open(this.#options.sandboxes.of(user), chat, signal, conversation.model);
-      const row = this.#turns.resumeTurn(turn);
-      this.#feed.notify(conversation.id);
-      this.#running.launch({ driver, conversation, row, sandbox });
-    } catch (error) {
-      if (this.#ending.signal.aborted) return;
-      const { code, message, hint } =
-        error instanceof GeodeError ? error : new GeodeError('internal', String(error), { cause: error });
-      this.#turns.endTurn(turn, [{ type: 'error', code, message, hint }], this.#options.keepEvents);
-      this.#feed.notify(conversation.id);
-    }
-  }
-
   async *#events(user: string, chat: string, options: ReadOptions = {}): AsyncGenerator<AgentEvent> {
     yield* this.#feed.read(this.#conversations.get(user, chat).id, options);
   }
 
   async #interrupt(user: string, chat: string, { signal }: Cancel = {}): Promise<boolean> {
     throwIfCancelled(signal, 'The interrupt');
-    this.#conversations.get(user, chat);
-    return await this.#running.interrupt(user, chat);
+    const { state } = this.#conversations.get(user, chat);
+    const isPaused = this.#resumed.stop(user, chat);
+    // A turn that this host is about to resume runs only afterwards.
+    if (state === 'running' && !this.#running.has(user, chat)) await this.#starting.get(keyOf(user, chat));
+    return (await this.#running.interrupt(user, chat)) || isPaused;
   }
 
   #steer(user: string, chat: string, message: { readonly text: string; readonly mark: string }): boolean {
@@ -309,6 +299,7 @@ class HostedAgents implements Agents {
     throwIfCancelled(signal, 'The stop');
     const conversation = this.#conversations.find(user, chat);
     if (conversation === undefined) return false;
+    this.#resumed.stop(user, chat);
     await this.#starting.get(keyOf(user, chat));
     await this.#interrupt(user, chat);
     const driver = this.#driver(conversation.driver);
@@ -348,22 +339,6 @@ interface Begun {
 
 function busy(chat: string): GeodeError {
   return new GeodeError('agent_busy', `A turn of the chat ${JSON.stringify(chat)} is still running.`);
-}
-
-function refuseMismatch(
-  known: ConversationRow | undefined,
-  driver: DriverName | undefined,
-  model: string | undefined,
-): void {
-  if (known === undefined) return;
-  const chat = JSON.stringify(known.chat);
-  if (driver !== undefined && driver !== known.driver)
-    throw new GeodeError('agent_mismatch', `The chat ${chat} uses ${known.driver}, not ${driver}.`);
-  if (model !== undefined && model !== known.model)
-    throw new GeodeError(
-      'agent_mismatch',
-      `The chat ${chat} uses the model ${known.model ?? 'of the config'}.`,
-    );
 }
 
 function shown({ id: _, user: __, audience: ___, ...conversation }: ConversationRow): AgentConversation {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Claim, NewReply } from '../seams/bus.ts';
 import type { Channel } from '../seams/channel.ts';
@@ -16,16 +17,17 @@ export interface WorkScene {
   readonly emit: (lane: string, event: ChatEvent) => void;
 }
 
-/** A message that ended the host this many times is not tried again. */
-const mostTries = 8;
+/** A message that lost so many hosts before its turn began is not tried again. */
+const mostTries = 20;
+/** After more claims than these, the next host waits first: other messages go on, and kills from elsewhere may end. */
+const triesAtOnce = 4;
+const longestPauseMs = 30_000;
 
 /** Processes one message of any kind. Every message ends with a reply or is returned to the bus. */
 export async function workOn(scene: WorkScene, claim: Claim, signal: AbortSignal): Promise<void> {
   const body = messageBody(claim.message);
   const target = targetOf(body);
   try {
-    if (claim.message.tries > mostTries)
-      throw new GeodeError('internal', 'The host ended each time it worked on this message.');
     await admitted(scene, claim, body, signal);
   } catch (error) {
     if (signal.aborted || isGeodeError(error, 'lease_lost')) return;
@@ -61,6 +63,9 @@ async function admitted(
     await parts.bus.finish(claim, { state: 'done', replies: [answer(target, claim, text)] });
     return;
   }
+  const hasTurn = command === undefined && parts.agents.of(chat.user).hasTurn(chat.name, claim.message.key);
+  // A turn counts the hosts that it lost itself.
+  if (!hasTurn) await pauseAfterLostHosts(claim, signal);
   if (command !== undefined) await runOne(scene, claim, chat, command, body, signal);
   else {
     const channel = scene.channel(chat.channel);
@@ -69,6 +74,13 @@ async function admitted(
     const emit = (event: ChatEvent) => scene.emit(chat.lane, event);
     await answerMessage({ parts, chat, body, channel, emit }, claim, signal);
   }
+}
+
+async function pauseAfterLostHosts({ message: { tries } }: Claim, signal: AbortSignal): Promise<void> {
+  if (tries > mostTries)
+    throw new GeodeError('internal', `${tries - 1} hosts ended before the turn of this message began.`);
+  if (tries <= triesAtOnce) return;
+  await delay(Math.min(longestPauseMs, 1_000 * 2 ** (tries - triesAtOnce - 1)), undefined, { signal });
 }
 
 async function runOne(

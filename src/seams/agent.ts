@@ -205,6 +205,8 @@ export interface UserAgents {
   steer(chat: string, message: { readonly text: string; readonly mark: string }): boolean;
   /** Whether a turn of this conversation has read the message with this mark. */
   steered(chat: string, mark: string): boolean;
+  /** Whether a message with this mark has begun a turn, which may be over. */
+  hasTurn(chat: string, mark: string): boolean;
   /** Every ended turn of this chat, oldest first, across all its conversations, stopped ones included. */
   transcript(chat: string): Generator<AgentTurnRecord>;
   /** Deletes the conversation and its events; keeps its transcript, the sandbox and the files. Returns false if there is no such conversation. */
