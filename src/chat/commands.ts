@@ -177,15 +177,19 @@ export async function runCommand(
   return command === undefined ? { text: helpText() } : command.run({ ...scene, words });
 }
 
-/** For platforms that show commands when a person types a slash. */
-export function commandMenu(): readonly { readonly command: string; readonly description: string }[] {
+/** For platforms that show the commands to people who type a slash. */
+export function commandMenu(): readonly MenuCommand[] {
   return Object.entries(commands)
     .filter(([, { usage }]) => usage !== '')
-    .map(([command, { help }]) => ({ command, description: help.slice(0, longestDescription) }));
+    .map(([command, { usage, help }]) => ({ command, usage, description: help }));
 }
 
-/** Telegram's maximum length. */
-const longestDescription = 256;
+interface MenuCommand {
+  readonly command: string;
+  /** With its arguments. */
+  readonly usage: string;
+  readonly description: string;
+}
 
 function helpText(): string {
   const lines = Object.values(commands)

@@ -1,4 +1,5 @@
 import { expect, inject, it } from 'vitest';
+import { z } from 'zod';
 import { agentFailures, agentTurns } from '../contracts/agent-driver.ts';
 import { claudeAcp } from '../fixtures/agent-programs.ts';
 import { acpScene } from './scenes.ts';
@@ -8,6 +9,16 @@ const scene = acpScene(inject('engines'), 'bubblewrap', await claudeAcp());
 
 agentTurns(scene, (stage) => {
   agentFailures(scene, stage);
+
+  it('AGT-5: the first request of the first turn offers the tools of the host', async () => {
+    stage().steps['what can you do'] = [{ text: 'A lot.' }];
+    await stage().send('begins', 'what can you do');
+    const offers = stage().server.calls.flatMap(({ prompt, body }) =>
+      prompt.includes('what can you do') ? [toolsIn(body)] : [],
+    );
+    // Requests without any tool are for the title of the conversation.
+    expect(offers.find((tools) => tools.length > 0)).toContain('mcp__geode__memory_store');
+  });
 
   it('AGT-5: after the end of its program the session is loaded again, and what was said is not told twice', async () => {
     const { steps, server, client } = stage();
@@ -24,6 +35,11 @@ agentTurns(scene, (stage) => {
     expect(await stage().running('loads')).toBe('[[],[]]');
   });
 });
+
+function toolsIn(body: unknown): readonly string[] {
+  const { data } = z.object({ tools: z.array(z.looseObject({ name: z.string() })) }).safeParse(body);
+  return data?.tools.map(({ name }) => name) ?? [];
+}
 
 const { bubblewrap } = inject('engines');
 

@@ -104,11 +104,45 @@ function acpSettings(folder: string, upstream: string): Readonly<Record<string, 
   const env = {
     CLAUDE_CODE_EXECUTABLE: '/opt/geode/acp/claude',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    ENABLE_TOOL_SEARCH: 'false',
     IS_SANDBOX: '1',
   };
   return {
     GEODE_ACP_AGENTS: JSON.stringify({ claude: { command: claudeAcpCommand, folder, upstream, env } }),
+  };
+}
+
+/** opencode with the settings of docs/agents.md. */
+export function opencodeScene(engines: EngineFacts, wall: Wall, program: AgentProgram): DriverScene {
+  const { unavailable, folder, settings } = placed(engines, wall, program);
+  const config = {
+    model: 'anthropic/claude-sonnet-4-5',
+    permission: { bash: 'ask' },
+    provider: { anthropic: { options: { baseURL: '{env:ANTHROPIC_BASE_URL}/v1' } } },
+  };
+  const env = {
+    OPENCODE_CONFIG_CONTENT: JSON.stringify(config),
+    OPENCODE_DISABLE_MODELS_FETCH: '1',
+    OPENCODE_DISABLE_AUTOUPDATE: '1',
+  };
+  return {
+    name: `opencode on ${wall}`,
+    proves: 'AGT-2, AGT-3, AGT-4, AGT-5',
+    driver: 'acp:opencode',
+    // For plugins of its own, which it does without.
+    asksInVain: 'registry.npmjs.org',
+    secret: 'anthropic',
+    unavailable,
+    settings: ({ url }) => ({
+      ...settings,
+      // It takes 12 s to begin on a machine with nothing else to do.
+      GEODE_ACP_BEGIN: '240',
+      GEODE_ACP_AGENTS: JSON.stringify({
+        opencode: { command: ['/opt/geode/acp/bin/opencode', 'acp'], folder, upstream: url, env },
+      }),
+    }),
+    write: (path, content) => ({ tool: 'write', input: { filePath: `/workspace/${path}`, content } }),
+    run: (command) => ({ tool: 'bash', input: { command, description: 'a command' } }),
+    remember: (content) => ({ tool: 'geode_memory_store', input: { content, category: 'project' } }),
   };
 }
 

@@ -197,3 +197,20 @@ it('CH-1: discord: a file that Discord does not take becomes a word about it', a
   expect(last()?.text).toContain('too large');
   expect(last()?.file).toBeUndefined();
 });
+
+it('CH-1: discord: its commands are in the list of the platform, and count once when they are chosen', async () => {
+  await using platform = await discord();
+  const { server } = platform;
+  await using world = await platformScene('discord', platform, echo);
+  await expect.poll(() => server.commands.map(({ name }) => name), soon).toContain('stop');
+  expect(server.commands.map(({ name }) => name)).not.toContain('start');
+  server.command(directly(ann), ann, 'status');
+  await expect.poll(() => platform.shown(ann).at(-1)?.text, soon).toContain('Spent today');
+  server.command(directly(ann), ann, 'steer', 'on');
+  await expect.poll(() => platform.shown(ann).at(-1)?.text, soon).toContain('are added to it');
+  expect(platform.shown(ann)).toHaveLength(2);
+  // Discord shows a command without an answer as failed.
+  const answered = () => server.calls.filter(({ call }) => call === 'POST /interactions/*/callback');
+  await expect.poll(() => answered().map(({ payload }) => payload.type), soon).toEqual([4, 4]);
+  expect(world.agents.turns).toHaveLength(0);
+});

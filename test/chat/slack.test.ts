@@ -165,3 +165,31 @@ it('CH-1: slack: an answer notifies nobody, and an edited message arrives as a c
   await expect.poll(() => world.agents.turns.at(-1)?.message.text, soon).toBe('(edited) right');
   expect(world.agents.turns).toHaveLength(2);
 });
+
+it('CH-1: slack: slash commands reach a run, by their own name and behind /geode', async () => {
+  await using platform = await slack();
+  const { server } = platform;
+  await using world = await platformScene('slack', platform, async function* ({ message, signal }) {
+    if (message.text === 'wait') await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    yield resultOf(`You said ${message.text}`, signal.aborted ? 'interrupted' : 'done');
+  });
+  const said = () => platform.shown(ann).map(({ text }) => text);
+  const ways = [
+    ['/geode', 'stop'],
+    ['/stop', ''],
+  ] as const;
+  for (const [index, [command, text]] of ways.entries()) {
+    platform.say(ann, 'wait');
+    await expect.poll(() => world.agents.turns.length, soon).toBe(index + 1);
+    server.command(directly(ann), ann, command, text);
+    const stopped = () => said().filter((each) => each === 'Stopped.').length;
+    await expect.poll(stopped, soon).toBe(index + 1);
+    const kept = () => said().filter((each) => each.includes('(stopped)')).length;
+    await expect.poll(kept, soon).toBe(index + 1);
+  }
+  server.command(directly(ann), ann, '/geode', '');
+  await expect.poll(() => said().at(-1), soon).toContain('/schedule');
+  server.command(directly(ann), ann, '/geode', 'hello there');
+  await expect.poll(() => said().at(-1), soon).toBe('You said hello there');
+  expect(server.acknowledged.length).toBeGreaterThanOrEqual(6);
+});

@@ -31,6 +31,8 @@ export interface AcpOptions {
   readonly limits?: Limits | undefined;
 }
 
+/** Claude Code in an ACP agent would begin before the tools of the host are there, and leave them out of its requests. */
+const toolsFromTheStart = { MCP_CONNECTION_NONBLOCKING: 'false', ENABLE_TOOL_SEARCH: 'false' };
 const mountTarget = '/opt/geode/acp';
 /** How long a program may take to exit when asked, before it is killed. */
 const endMs = 10_000;
@@ -118,7 +120,7 @@ async function startProgram(turn: DriverTurn, before: AcpState, options: AcpOpti
         argv: options.command,
         cwd: sandbox.workdir,
         // Sessions are stored in the workspace, so they survive the sandbox's processes.
-        env: { HOME: `${sandbox.workdir}/${home}`, ...options.env },
+        env: { HOME: `${sandbox.workdir}/${home}`, ...toolsFromTheStart, ...options.env },
         timeoutMs: null,
         interactive: true,
       },

@@ -7,7 +7,7 @@ export interface PlatformCall {
   /** Name of the call for errors, because an address may contain a token. */
   readonly what: string;
   readonly url: string;
-  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT';
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly json?: object | undefined;
   readonly body?: FormData | URLSearchParams | Uint8Array<ArrayBuffer> | undefined;

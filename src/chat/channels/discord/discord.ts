@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { reasonOf } from '../../../base/errors.ts';
 import type { Log } from '../../../base/log.ts';
 import type { Channel, Incoming, Outgoing, SendResult } from '../../../seams/channel.ts';
 import { cardOf } from '../card.ts';
@@ -12,6 +13,7 @@ import { sendFailure } from '../send-result.ts';
 import { type DiscordMessage, incomingOf, interactionSchema, messageSchema, pressed } from './events.ts';
 import { DiscordGateway } from './gateway.ts';
 import { type DiscordRest, discordRest } from './rest.ts';
+import { acceptedCommand, chosen, listCommands } from './slash-commands.ts';
 
 export interface DiscordOptions {
   readonly token: string;
@@ -57,6 +59,7 @@ class Discord implements Channel {
   readonly #health = new ChannelHealth(this.name);
   readonly #closing = new AbortController();
   #botId = '';
+  #isListed = false;
   #listening: Promise<void> | undefined;
 
   constructor(adapter: Adapter, options: DiscordOptions) {
@@ -83,8 +86,9 @@ class Discord implements Channel {
       // Without the last intent, Discord leaves out the text of messages to others, and needs no permission.
       intents:
         intents.guildMessages | intents.directMessages | (groups === 'all' ? intents.messageContent : 0),
-      began: async (botId, signal) => {
+      began: async ({ botId, application }, signal) => {
         this.#botId = botId;
+        await this.#list(application, signal);
         await this.#catchUp(receive, signal);
       },
       take: ({ name, data }) => this.#take(name, data, receive),
@@ -176,13 +180,24 @@ class Discord implements Channel {
       const interaction = interactionSchema.safeParse(data);
       if (!interaction.success) return this.#senseless(name);
       const { id, token, data: given } = interaction.data;
+      const command = chosen(interaction.data);
       const { value } = this.#adapter.decodeDiscordCustomId(given?.custom_id ?? '');
-      await this.#pass(pressed(interaction.data, value), receive);
-      // Ends the progress display of the button. The press is already stored, so nothing depends on this.
+      await this.#pass(command ?? pressed(interaction.data, value), receive);
+      const json = command === undefined ? { type: 6 } : acceptedCommand(command);
+      // Ends the wait that the client shows. The message is stored already, so nothing depends on this.
       await this.#rest
-        .call('POST', `/interactions/${id}/${token}/callback`, { json: { type: 6 }, timeoutMs: 5_000 })
+        .call('POST', `/interactions/${id}/${token}/callback`, { json, timeoutMs: 5_000 })
         .catch(() => {});
     }
+  }
+
+  /** Commands work without the list too, so a refusal of it changes nothing. */
+  async #list(application: string, signal: AbortSignal): Promise<void> {
+    if (this.#isListed) return;
+    this.#isListed = true;
+    await listCommands(this.#rest, application, signal).catch((err) => {
+      this.#options.log.warn({ err }, `Discord did not take the list of commands: ${reasonOf(err)}`);
+    });
   }
 
   #senseless(name: string): void {

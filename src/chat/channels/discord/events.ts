@@ -44,7 +44,14 @@ export const interactionSchema = z.looseObject({
   type: z.number(),
   channel_id: z.string().optional(),
   guild_id: z.string().optional(),
-  data: z.looseObject({ custom_id: z.string().optional() }).optional(),
+  data: z
+    .looseObject({
+      custom_id: z.string().optional(),
+      /** Of a command. */
+      name: z.string().optional(),
+      options: z.array(z.looseObject({ value: z.string().optional() })).default([]),
+    })
+    .optional(),
   user: userSchema.optional(),
   member: z.looseObject({ user: userSchema }).optional(),
 });

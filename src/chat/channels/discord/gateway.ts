@@ -10,12 +10,17 @@ export interface DiscordGatewayOptions {
   readonly token: string;
   readonly intents: number;
   /** A new session started: earlier messages are not delivered automatically. */
-  readonly began: (botId: string, signal: AbortSignal) => Promise<void>;
+  readonly began: (began: Began, signal: AbortSignal) => Promise<void>;
   /**
    * Stores the content of an event. If it throws, the connection ends and Discord repeats the event after the resume.
    */
   readonly take: (event: { readonly name: string; readonly data: unknown }) => Promise<void>;
   readonly log: Log;
+}
+
+interface Began {
+  readonly botId: string;
+  readonly application: string;
 }
 
 const frameSchema = z.looseObject({
@@ -29,6 +34,7 @@ const readySchema = z.looseObject({
   session_id: z.string(),
   resume_gateway_url: z.string(),
   user: z.looseObject({ id: z.string() }),
+  application: z.looseObject({ id: z.string() }),
 });
 const addressSchema = z.looseObject({ url: z.string() });
 
@@ -126,8 +132,8 @@ export class DiscordGateway {
   async #event(name: string, data: unknown, up: () => void, signal: AbortSignal): Promise<void> {
     const { began, take } = this.#options;
     if (name === 'READY') {
-      const { session_id: id, resume_gateway_url: url, user } = readySchema.parse(data);
-      await began(user.id, signal);
+      const { session_id: id, resume_gateway_url: url, user, application } = readySchema.parse(data);
+      await began({ botId: user.id, application: application.id }, signal);
       this.#session = { id, url };
       up();
     } else if (name === 'RESUMED') up();

@@ -1,6 +1,7 @@
 import { slackMrkdwnToMarkdown } from '@chat-adapter/slack/format';
 import { z } from 'zod';
 import type { Incoming } from '../../../seams/channel.ts';
+import { commandIn } from '../../commands.ts';
 import { fileName, personName } from '../names.ts';
 
 const fileSchema = z.looseObject({
@@ -106,6 +107,36 @@ export function pressed(actions: SlackActions): Incoming | undefined {
     text: action.value,
     files: [],
     isGroup: !channel.id.startsWith('D'),
+    isAddressed: true,
+  };
+}
+
+export const commandSchema = z.looseObject({
+  command: z.string(),
+  text: z.string().default(''),
+  channel_id: z.string(),
+  user_id: z.string(),
+  user_name: z.string().optional(),
+  trigger_id: z.string(),
+});
+
+/**
+ * A slash command, as a message. Slack keeps some names for itself and sends nothing unknown that begins with a slash, so
+ * `/geode stop` means `/stop` and `/geode` alone `/help`. Slack has no slash commands in threads.
+ */
+export function commanded(given: z.infer<typeof commandSchema>): Incoming {
+  const { command, text, channel_id: channel, user_id: user, user_name: name, trigger_id: trigger } = given;
+  const words = text.trim();
+  const isOwn = commandIn(command) !== undefined;
+  const asCommand = `${isOwn ? `${command} ` : '/'}${words}`.trim();
+  return {
+    channel: 'slack',
+    address: channel,
+    id: `command/${trigger}`,
+    sender: { id: user, name: personName(name, user) },
+    text: words === '' && !isOwn ? '/help' : commandIn(asCommand) === undefined ? words : asCommand,
+    files: [],
+    isGroup: !channel.startsWith('D'),
     isAddressed: true,
   };
 }

@@ -10,7 +10,16 @@ import { keepConnected } from '../keep-connected.ts';
 import { personName } from '../names.ts';
 import { PlatformError } from '../platform-error.ts';
 import { sendFailure } from '../send-result.ts';
-import { actionsSchema, incomingOf, messageSchema, placeIn, pressed, type SlackMessage } from './events.ts';
+import {
+  actionsSchema,
+  commanded,
+  commandSchema,
+  incomingOf,
+  messageSchema,
+  placeIn,
+  pressed,
+  type SlackMessage,
+} from './events.ts';
 import { earlierTry, history, keyMark } from './history.ts';
 import { socketMode } from './socket.ts';
 import { type SlackApi, slackApi } from './web-api.ts';
@@ -221,6 +230,10 @@ class Slack implements Channel {
     } else if (kind === 'interactive') {
       const actions = actionsSchema.safeParse(payload);
       if (actions.success) await this.#pass(pressed(actions.data), receive);
+      else this.#senseless(kind);
+    } else if (kind === 'slash_commands') {
+      const command = commandSchema.safeParse(payload);
+      if (command.success) await this.#pass(commanded(command.data), receive);
       else this.#senseless(kind);
     }
   }

@@ -31,6 +31,8 @@ export interface TelegramOptions {
 
 /** Telegram takes 4096 characters; escaping in the adapter may double the length. */
 const longestText = 2000;
+/** Of a command in the menu. */
+const longestDescription = 256;
 const privateEditMs = 1_100;
 const groupEditMs = 3_100;
 /** The adapter stores every message that passes through it, and sorts all of them for each new one. */
@@ -91,7 +93,10 @@ class Telegram implements Channel {
     const { pollMs = 25_000, log } = this.#options;
     const take = (bot: Bot, update: Update) => this.#take(bot, update, receive);
     const { changed } = this.#health;
-    const commands = commandMenu();
+    const commands = commandMenu().map(({ command, description }) => ({
+      command,
+      description: description.slice(0, longestDescription),
+    }));
     const connect = polling({ api: this.#api, pollMs, commands, take, changed, log });
     this.#polling ??= keepConnected({ platform: 'Telegram', connect, changed, log }, this.#closing.signal);
   }
