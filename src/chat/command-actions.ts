@@ -35,8 +35,14 @@ export async function stop({ chat, agents, bus, words, signal }: CommandScene) {
   return { text: `${stopped ? 'Stopped.' : 'Nothing was running.'}${forgotten}` };
 }
 
-export async function newConversation({ chat, agents, signal }: CommandScene) {
+export async function newConversation({ chat, agents, sandboxes, words, signal }: CommandScene) {
+  const word = words.toLowerCase();
+  if (word !== '' && word !== 'empty') return { text: 'Use `/new` or `/new empty`.' };
   await agents.stop(chat.name, { signal });
+  if (word === 'empty') {
+    await sandboxes.remove(chat.name, { signal });
+    return { text: 'A new conversation starts, in a new sandbox without files.' };
+  }
   return {
     text: 'A new conversation starts. The files are unchanged; the old conversation stays on record.',
   };

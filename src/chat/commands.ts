@@ -114,8 +114,8 @@ const commands: Readonly<Record<string, Command>> = {
     run: sendAgain,
   },
   new: {
-    usage: '/new',
-    help: 'start a new conversation; the files stay',
+    usage: '/new [empty]',
+    help: 'start a new conversation; the files stay. empty: remove the sandbox and its files',
     lane: 'chat',
     run: newConversation,
   },

@@ -33,6 +33,16 @@ it.skipIf(!bubblewrap.available)(
     const { sandboxes } = JSON.parse(await home.ok(['sandbox', 'stats', '--json', 'inside']));
     expect(sandboxes).toMatchObject([{ memoryBytes: { limit: 1024 ** 3 }, cpus: { limit: 2 } }]);
     await home.ok(['sandbox', 'rm', 'inside']);
+
+    // A person can bring a chat from before into the new way, with no command but those of the chat.
+    await home.ok(['sandbox', 'create', 'before']);
+    const refused = await home.run(['chat', 'before', '-m', 'look']);
+    expect(refused.code).toBe(1);
+    expect(refused.stdout + refused.stderr).toContain('/new empty');
+    expect(await home.ok(['chat', 'before', '-m', '/new empty'])).toContain('without files');
+    script.push({ text: 'Here, inside.' });
+    expect(await home.ok(['chat', 'before', '-m', 'look'])).toContain('Here, inside.');
+    await home.ok(['sandbox', 'rm', 'before']);
     const ended = once(gateway, 'close');
     gateway.kill('SIGTERM');
     await ended;

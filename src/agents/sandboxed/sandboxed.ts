@@ -96,6 +96,6 @@ async function withProgram(
   if (await restarted.rootFiles.exists(program, { signal })) return restarted;
   const name = JSON.stringify(chat);
   throw new GeodeError('agent_unavailable', `The sandbox of ${name} was created without ${join(program)}.`, {
-    hint: `Copy the files you need (geode sandbox cp) and remove it (geode sandbox rm ${name}): the next message creates a new one.`,
+    hint: '`/file PATH` sends you a file of it; then `/new empty` starts in a new sandbox. The operator can also use geode sandbox cp and rm.',
   });
 }
