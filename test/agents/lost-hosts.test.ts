@@ -38,7 +38,7 @@ describe.skipIf(scene.unavailable !== undefined)(`turns that lose their hosts${s
     client = createClient(unixTransport(opened.socket.path));
   }
 
-  /** So many hosts end, each while it waits for the model. */
+  /** Ends this many hosts, each while it waits for the model. */
   async function lose(hosts: number): Promise<void> {
     const held = Promise.withResolvers<void>();
     asked = 0;

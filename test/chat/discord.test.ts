@@ -207,7 +207,7 @@ it('CH-1: discord: its commands are in the list of the platform, and count once 
   server.command(directly(ann), ann, 'status');
   await expect.poll(() => platform.shown(ann).at(-1)?.text, soon).toContain('Spent today');
   server.command(directly(ann), ann, 'steer', 'on');
-  await expect.poll(() => platform.shown(ann).at(-1)?.text, soon).toContain('are added to it');
+  await expect.poll(() => platform.shown(ann).at(-1)?.text, soon).toContain('added to it');
   expect(platform.shown(ann)).toHaveLength(2);
   // Discord shows a command without an answer as failed.
   const answered = () => server.calls.filter(({ call }) => call === 'POST /interactions/*/callback');

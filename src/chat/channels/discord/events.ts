@@ -47,7 +47,7 @@ export const interactionSchema = z.looseObject({
   data: z
     .looseObject({
       custom_id: z.string().optional(),
-      /** Of a command. */
+      /** The name of a command. */
       name: z.string().optional(),
       options: z.array(z.looseObject({ value: z.string().optional() })).default([]),
     })

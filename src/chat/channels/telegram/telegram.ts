@@ -31,7 +31,7 @@ export interface TelegramOptions {
 
 /** Telegram takes 4096 characters; escaping in the adapter may double the length. */
 const longestText = 2000;
-/** Of a command in the menu. */
+/** Maximum length of a command in the menu. */
 const longestDescription = 256;
 const privateEditMs = 1_100;
 const groupEditMs = 3_100;
