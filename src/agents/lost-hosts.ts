@@ -1,4 +1,4 @@
-import type { AgentHappening } from '../seams/agent.ts';
+import type { AgentEventBody } from '../seams/agent.ts';
 
 /** A turn that loses more hosts in a row, without a step in between, is taken for their end. */
 export const mostLostHosts = 10;
@@ -9,7 +9,7 @@ const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
 
 /** Hosts that ended one after the other while a turn got no answer of its model and no result of a tool. */
-export function lostHosts(events: readonly Pick<AgentHappening, 'type'>[]): number {
+export function lostHosts(events: readonly Pick<AgentEventBody, 'type'>[]): number {
   const step = events.findLastIndex(({ type }) => type === 'usage' || type === 'tool-result');
   return 1 + events.slice(step + 1).filter(({ type }) => type === 'turn-resume').length;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GeodeError } from '../base/errors.ts';
 import { noUsage } from '../base/prices.ts';
-import type { AgentHappening, DriverName } from '../seams/agent.ts';
+import type { AgentEventBody, DriverName } from '../seams/agent.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
 import type { ConversationTable } from './conversation-table.ts';
 import type { AgentDriver } from './driver.ts';
@@ -85,7 +85,7 @@ export class ResumedTurns {
     }
   }
 
-  #end(turn: TurnRow, last: AgentHappening): void {
+  #end(turn: TurnRow, last: AgentEventBody): void {
     const { turns, feed, keepEvents } = this.#parts;
     const open = openCalls(turns.ofTurn(turn)).map((call) =>
       unfinished(call, 'The turn ended during this call.'),
