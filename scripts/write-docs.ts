@@ -2,12 +2,14 @@
 import { writeFileSync } from 'node:fs';
 import { agentSchemaDocument } from './agent-schema-document.ts';
 import { commandList } from './command-list.ts';
+import { configurationDocument } from './configuration-document.ts';
 import { errorsDocument } from './errors-document.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { operationTable } from './operation-table.ts';
 
 writeFileSync(new URL('../src/cli/command-list.ts', import.meta.url), await commandList());
 writeFileSync(new URL('../docs/errors.md', import.meta.url), errorsDocument());
+writeFileSync(new URL('../docs/configuration.md', import.meta.url), configurationDocument());
 // Only now: it reads the list.
 const { commandsDocument } = await import('./commands-document.ts');
 writeFileSync(new URL('../docs/commands.md', import.meta.url), await commandsDocument());

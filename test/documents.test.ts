@@ -4,9 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { commandList } from '../scripts/command-list.ts';
 import { commandsDocument } from '../scripts/commands-document.ts';
+import { configurationDocument, documentedSettings } from '../scripts/configuration-document.ts';
 import { errorsDocument } from '../scripts/errors-document.ts';
 import { openApiDocument } from '../scripts/openapi-document.ts';
 import { operationTable } from '../scripts/operation-table.ts';
+import { loadConfig } from '../src/config/load.ts';
+import { thisMachine } from '../src/machine/machine.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -23,6 +26,25 @@ describe('documents', () => {
 
   it('docs/errors.md equals the catalogue', () => {
     expect(readFileSync(join(root, 'docs/errors.md'), 'utf8'), 'run npm run docs').toBe(errorsDocument());
+  });
+
+  it('docs/configuration.md equals the schema of the config', () => {
+    const written = readFileSync(join(root, 'docs/configuration.md'), 'utf8');
+    expect(written, 'run npm run docs').toBe(configurationDocument());
+  });
+
+  it('the config takes the example and the variable of every setting in docs/configuration.md', async () => {
+    const machine = thisMachine({ HOME: '/home/you', PATH: '/usr/bin' });
+    const settings = documentedSettings();
+    expect(settings.map(({ name }) => name)).toEqual(
+      (await loadConfig(machine)).settings.map(({ name }) => name),
+    );
+    for (const { name, variable, example } of settings) {
+      const overrides = { [variable]: JSON.stringify(example) };
+      const { settings: loaded } = await loadConfig({ ...machine, overrides });
+      const source = loaded.find((setting) => setting.name === name)?.source;
+      expect(source, name).toEqual({ from: 'variable', name: variable });
+    }
   });
 
   it('the table of the client is what the declarations say', () => {
