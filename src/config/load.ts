@@ -4,8 +4,9 @@ import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
 import type { z } from 'zod';
 import { GeodeError, reasonOf } from '../base/errors.ts';
 import type { Machine } from '../machine/machine.ts';
+import { configError } from './config-error.ts';
 import { nearest } from './nearest.ts';
-import { type Config, configError, configSchema } from './schema.ts';
+import { type Config, configSchema } from './schema.ts';
 
 /** Where a value comes from: the default, a file, or a variable. */
 type Source =

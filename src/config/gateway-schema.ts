@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Machine } from '../machine/machine.ts';
+import { folder, positive } from './setting-types.ts';
+
+export function gatewaySchema(machine: Machine) {
+  return z
+    .strictObject({
+      host: z.string().min(1).default('127.0.0.1').describe('the address to listen on'),
+      port: z.number().int().min(0).max(65_535).default(4430).describe('the port; 0: a free port'),
+      auth: z.enum(['keys', 'off']).default('keys').describe('off is refused on a public address'),
+      keys_file: folder.default(join(machine.stateDir, 'keys.db')).describe('the hashes of the API keys'),
+      allowed_hosts: z
+        .array(z.string())
+        .default([])
+        .describe('allowed host names in URLs, besides localhost and IP addresses'),
+      allowed_origins: z.array(z.string()).default([]).describe('other origins whose pages may call the API'),
+      rate: positive.default(100).describe('requests per second of one key; bursts of ten times that'),
+      scope_rates: z
+        .record(z.string(), positive)
+        .default({})
+        .describe('lower rates by scope: { "memory:write": 20 }'),
+      failure_rate: positive.default(0.5).describe('failed logins per second from one address'),
+      keep_events: positive.int().default(50_000).describe('number of events to keep'),
+      sandboxes: z.boolean().default(true).describe('whether this gateway hosts sandboxes'),
+      log_level: z
+        .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+        .default('info')
+        .describe('log format on stderr: JSON, or text on a terminal'),
+    })
+    .prefault({});
+}
+
+export const e2bSchema = z
+  .strictObject({
+    templates: z
+      .record(z.string().min(1), z.string().min(1))
+      .default({})
+      .describe('images by E2B template name, besides base: { "node": "node:24" }'),
+  })
+  .prefault({});
