@@ -8,7 +8,7 @@ import type {
   WireEntryWithVersions,
   WireNewEntry,
   WireStored,
-} from '../contract/memory.ts';
+} from '../contract/memory-schemas.ts';
 import type { Readiness, ReindexEvent, Stats } from '../contract/server.ts';
 import { readEvents } from './events.ts';
 import { ask, type Connection, type Sending, send } from './send.ts';

@@ -17,7 +17,7 @@ import type {
   WireResult,
   WireStored,
   WireVersion,
-} from './memory.ts';
+} from './memory-schemas.ts';
 
 export function newEntryOf(wire: WireNewEntry): NewEntry {
   const { id, valid_until, tags, identifiers, supersedes, thread, order, context, date, ...rest } = wire;

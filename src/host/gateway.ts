@@ -12,7 +12,7 @@ import { type KeyStore, openKeys, scopes } from '../identity/keys.ts';
 import { Logins } from '../identity/logins.ts';
 import { mcpOverHttp } from '../mcp/http.ts';
 import { noEvents } from '../seams/events.ts';
-import { openConfiguredMemory } from './geode.ts';
+import { openConfiguredMemory } from './configured-memory.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { ratesOf } from './rates.ts';
 

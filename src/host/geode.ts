@@ -1,16 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { upstreamOf } from '../agents/sandboxed/upstream.ts';
 import type { Cancel } from '../base/cancel.ts';
-import { GeodeError, reasonOf } from '../base/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import { localUser } from '../base/identity.ts';
-import { knownPrices } from '../base/prices.ts';
 import { configuredLimits, mostLimits } from '../config/sandbox-limits.ts';
 import type { Config } from '../config/schema.ts';
-import { policyOf } from '../contract/egress-rules.ts';
-import { type EgressHost, type OperatorCredential, openEgress } from '../egress/open-egress.ts';
+import type { EgressHost } from '../egress/open-egress.ts';
 import { dockerCredentials } from '../images/store/credentials.ts';
 import { openImageStore } from '../images/store/store.ts';
 import { journalFiles } from '../journals/journal-files.ts';
@@ -18,10 +13,7 @@ import { type JournalReading, journalReading } from '../journals/journal-reading
 import type { Ledger } from '../ledger/ledger.ts';
 import type { HostLockOptions } from '../machine/host-lock.ts';
 import type { Machine } from '../machine/machine.ts';
-import { type LocalEmbedderOptions, openLocalEmbedder } from '../memory/embed/local-embedder.ts';
-import { openRemoteEmbedder } from '../memory/embed/remote-embedder.ts';
 import type { extractText } from '../memory/extract/extract.ts';
-import { type MemoryOptions, openMemory } from '../memory/open-memory.ts';
 import { createRuns, type Runs } from '../runs/index.ts';
 import { defaultImages } from '../runs/languages/index.ts';
 import { PullAllowance, registryOf } from '../runs/pull-rules.ts';
@@ -40,20 +32,19 @@ import {
 } from '../sandboxes/open-sandboxes.ts';
 import type { Approvals } from '../seams/approval.ts';
 import type { MachineCheck } from '../seams/doctor.ts';
-import type { EgressSpec } from '../seams/egress.ts';
 import { type EventSink, noEvents } from '../seams/events.ts';
 import type { ImageStore } from '../seams/image-store.ts';
 import type { ImageFacts } from '../seams/images.ts';
-import type { Embedder, MemoryStore } from '../seams/memory.ts';
 import type { Sandboxes, SandboxStatus } from '../seams/persistent.ts';
 import type { ContextLanguage, PullEvent } from '../seams/run.ts';
 import type { Runtime, RuntimeName } from '../seams/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
 import type { ShellPolicy } from '../seams/shell-policy.ts';
+import { openConfiguredEgress } from './configured-egress.ts';
 
-/** All of Geode, built from a config. Nothing starts until it is used. */
 export type { ProbedRuntime };
 
+/** All of Geode, built from a config. Nothing starts until it is used. */
 export interface Geode {
   readonly runtimes: readonly Runtime[];
   readonly shellPolicy: ShellPolicy;
@@ -113,7 +104,7 @@ interface HostingOptions extends HostLockOptions, Pick<HostedOptions, 'events' |
 /** Reports refused connections as events; without approvals, nobody is asked. */
 export function createGeode(
   config: Config,
-  host: Machine,
+  machine: Machine,
   warn: (message: string) => void,
   events: EventSink = noEvents,
   approvals?: Approvals,
@@ -122,32 +113,32 @@ export function createGeode(
   const guestDir = fileURLToPath(new URL('../../guest/dist', import.meta.url));
   const store = openImageStore({
     folder: join(config.sandbox.state_dir, 'images'),
-    program: imagesProgram({ guestDir, arch: host.arch }),
-    architecture: host.arch === 'x64' ? 'amd64' : host.arch,
-    credentials: dockerCredentials(host),
+    program: imagesProgram({ guestDir, arch: machine.arch }),
+    architecture: machine.arch === 'x64' ? 'amd64' : machine.arch,
+    credentials: dockerCredentials(machine),
     used: () => imagesInUse(places, ['oci', 'bubblewrap']),
     keepBytes: config.images.store_size,
   });
   const runtimes = allRuntimes({
     ...places,
     guestDir,
-    uid: host.uid,
-    gid: host.gid,
+    uid: machine.uid,
+    gid: machine.gid,
     uids: uidsOf(config),
-    platform: host.platform,
-    arch: host.arch,
-    path: host.path,
+    platform: machine.platform,
+    arch: machine.arch,
+    path: machine.path,
     mounts: {
       roots: [...config.security.mount_roots, ...(config.container_agent.enabled ? agentFiles : [])],
       writableRoots: config.security.writable_mount_roots,
-      homes: [host.home],
+      homes: [machine.home],
       own: [
         config.sandbox.state_dir,
         config.sandbox.run_dir,
         config.memory.file,
         config.gateway.keys_file,
         config.egress.secrets_key,
-        host.configDir,
+        machine.configDir,
       ],
     },
     journals: (folder) => journalFiles(folder),
@@ -162,25 +153,7 @@ export function createGeode(
     apple: { program: config.apple.program, defaultImage: config.apple.image },
     oci: { program: config.oci.program, defaultImage: config.oci.image, store },
   });
-  const egress = openEgress({
-    ledgerFile: join(config.sandbox.state_dir, 'ledger.db'),
-    audit: { mostRecords: config.egress.audit_records, keepMs: config.egress.audit_days * 24 * 3_600_000 },
-    secretsKeyFile: config.egress.secrets_key,
-    usage: {
-      prices: { ...knownPrices, ...config.providers.prices },
-      budgetPerDay: config.providers.daily_budget,
-      tokensPerDay: config.providers.daily_tokens,
-    },
-    warn,
-    events,
-    ...(approvals && { approvals }),
-    askMs: config.egress.ask_timeout * 1000,
-    upstreamCa: upstreamCaOf(config),
-    operatorKeys: keysOf(config),
-    operatorCredentials: config.container_agent.enabled ? modelCredentials(config) : [],
-    initial: initialEgress(config),
-    denied: policyOf({ deny: config.egress.deny }).deny,
-  });
+  const egress = openConfiguredEgress(config, { warn, events, ...(approvals && { approvals }) });
   const images = new RunImages({
     pullDeadlineMs: config.runs.pull_timeout * 1000,
     allowance: new PullAllowance({
@@ -255,7 +228,7 @@ export function createGeode(
             : { bytesOfUser: config.sandbox.journals, folderOf: (id) => roomOf(places, id).journals },
         sweepEveryMs: tends === 'nothing' ? null : config.sandbox.sweep_every * 1000,
         warn,
-        formerUser: host.user,
+        formerUser: machine.user,
         egress,
         ...lock,
       };
@@ -305,42 +278,8 @@ function registriesOf({ images, docker, runs, e2b, container_agent: agent }: Con
   ];
 }
 
-/** Every key that the config holds. */
-function keysOf({ memory, qdrant, providers }: Config): readonly string[] {
-  const services = Object.values(providers.services).map(({ api_key: key }) => key);
-  return [memory.api_key, qdrant.api_key, ...services].filter((key) => key !== undefined);
-}
-
 /** Files mounted read-only for agents inside sandboxes: their program, and this host's Node. */
 const agentFiles = [fileURLToPath(new URL('../../bundle', import.meta.url)), process.execPath];
-
-/** Agents inside sandboxes use the models of the config with its keys, which stay outside. */
-function modelCredentials({ providers }: Config): readonly OperatorCredential[] {
-  return Object.values(providers.services).flatMap(({ kind, base_url: baseUrl, api_key: secret }) => {
-    const upstream = upstreamOf({ kind, baseUrl });
-    return upstream === undefined || secret === undefined ? [] : [{ binding: kind, upstream, secret }];
-  });
-}
-
-/** Read at the start, so that a missing file is reported then. */
-function upstreamCaOf({ egress: { upstream_ca: file } }: Config): string | undefined {
-  if (file === undefined) return undefined;
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new GeodeError(
-      'invalid_config',
-      `egress.upstream_ca, ${file}, cannot be read: ${reasonOf(error)}.`,
-    );
-  }
-}
-
-/** Undefined if the config sets none: then nothing is allowed. */
-function initialEgress({ egress: { allow, deny, ask } }: Config): EgressSpec | undefined {
-  if (allow.length === 0 && !ask) return undefined;
-  const policy = policyOf({ allow, deny });
-  return { policy: ask && policy.mode !== 'allow-all' ? { ...policy, mode: 'ask' } : policy, bindings: [] };
-}
 
 /** Undefined without TLS settings: then `tcp://` is not encrypted. */
 function tlsOf({ docker: { tls_ca: ca, tls_cert: cert, tls_key: key } }: Config) {
@@ -358,70 +297,4 @@ function readyFor({ sandbox: { ready }, container_agent: agent }: Config): {
 
 function milliseconds(seconds: number | null): number | null {
   return seconds === null ? null : seconds * 1000;
-}
-
-export interface OpenedMemory extends AsyncDisposable {
-  readonly store: MemoryStore;
-  /** Resolves when the embedder can answer. Throws `model_unavailable` if its model cannot be downloaded. */
-  prepare(): Promise<void>;
-}
-
-export interface OpenMemoryOptions
-  extends Pick<LocalEmbedderOptions, 'onProgress'>,
-    Pick<MemoryOptions, 'indexing' | 'secrets'> {}
-
-/** Waits for no model: a missing one is downloaded in the background. The caller disposes of the result. */
-export async function openConfiguredMemory(
-  config: Config,
-  { onProgress, indexing = 'background', secrets = () => keysOf(config) }: OpenMemoryOptions = {},
-): Promise<OpenedMemory> {
-  const { memory, qdrant } = config;
-  await mkdir(dirname(memory.file), { recursive: true, mode: 0o700 });
-  const embedder = openEmbedder(memory, { ...(onProgress && { onProgress }) });
-  const store = openMemory({
-    file: memory.file,
-    embedder,
-    indexing,
-    pendingText: memory.pending_text,
-    ...(memory.index === 'qdrant' && {
-      qdrant: {
-        url: qdrant.url,
-        ...(qdrant.api_key && { apiKey: qdrant.api_key }),
-        ...(qdrant.collection && { collection: qdrant.collection }),
-        ...(qdrant.replicas && { replicas: qdrant.replicas }),
-      },
-    }),
-    secrets,
-  });
-  return {
-    store,
-    prepare: async () => embedder.prepare?.(),
-    async [Symbol.asyncDispose]() {
-      await store.stop();
-      await embedder.stop();
-    },
-  };
-}
-
-function openEmbedder(memory: Config['memory'], options: Omit<LocalEmbedderOptions, 'folder'>): Embedder {
-  if (memory.embedder === 'local') {
-    return openLocalEmbedder({
-      folder: memory.model_dir,
-      ...(memory.model && { model: memory.model }),
-      ...options,
-    });
-  }
-  if (memory.model === undefined || memory.dimensions === undefined) {
-    throw new GeodeError(
-      'invalid_config',
-      `memory.embedder is ${memory.embedder}, which needs memory.model and memory.dimensions.`,
-    );
-  }
-  return openRemoteEmbedder({
-    provider: memory.embedder,
-    model: memory.model,
-    dimensions: memory.dimensions,
-    ...(memory.base_url && { baseUrl: memory.base_url }),
-    ...(memory.api_key && { apiKey: memory.api_key }),
-  });
 }

@@ -1,7 +1,7 @@
 import { userOfNamespace } from '../seams/chat-memory.ts';
 import type { EventSink } from '../seams/events.ts';
 import type { Memory, MemoryHealth, MemoryStore, Stored } from '../seams/memory.ts';
-import type { OpenedMemory } from './geode.ts';
+import type { OpenedMemory } from './configured-memory.ts';
 
 /** From this number on, one event represents a whole batch. */
 const mostEvents = 50;

@@ -8,7 +8,8 @@ import { isGeodeError } from '../base/errors.ts';
 import type { Config } from '../config/schema.ts';
 import type { Answer } from '../seams/memory.ts';
 import { recallBlock } from '../solve/recall-block.ts';
-import { type Geode, type OpenedMemory, type OpenMemoryOptions, openConfiguredMemory } from './geode.ts';
+import { type OpenedMemory, type OpenMemoryOptions, openConfiguredMemory } from './configured-memory.ts';
+import type { Geode } from './geode.ts';
 
 const fetchTimeoutMs = 600_000;
 

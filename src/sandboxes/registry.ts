@@ -15,6 +15,7 @@ import { AttachedSandboxes } from './attached-sandboxes.ts';
 import { checkLabels, checkName, keyOf, ownerText } from './owner.ts';
 import { readStates } from './read-states.ts';
 import { handleOf } from './sandbox-handle.ts';
+import { checkNetwork, SandboxHatches } from './sandbox-hatches.ts';
 import type { SandboxSource } from './sandbox-source.ts';
 import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
 
@@ -41,6 +42,7 @@ export interface RegistryOptions {
 export class Registry implements AsyncDisposable {
   readonly table: SandboxTable;
   readonly egress: Egress;
+  readonly #hatches: SandboxHatches;
   readonly #tools: SandboxTools;
   readonly #source: SandboxSource;
   readonly #admission: Admission;
@@ -55,6 +57,7 @@ export class Registry implements AsyncDisposable {
     const { table, source, limits, egress, events = noEvents, log = noLog, tools = noTools } = options;
     this.table = table;
     this.egress = egress;
+    this.#hatches = new SandboxHatches(egress);
     this.#events = events;
     this.#tools = tools;
     this.#attached = new AttachedSandboxes({ events, log, tools });
@@ -98,7 +101,7 @@ export class Registry implements AsyncDisposable {
     const runtime = this.#source.runtime(entry.runtime);
     const held = await this.#attached.take(entry, await runtime.adopt(entry.id, cancel), runtime, cancel);
     // If this fails, the sandbox keeps running without network, and the next caller that opens it gets the error.
-    if (!held.paused) await this.#openHatch(entry, held, cancel).catch(() => {});
+    if (!held.paused) await this.#hatches.openFor(entry, held, cancel).catch(() => {});
     if (!held.paused) await this.#tools.attach(held.sandbox, entry, cancel).catch(() => {});
   }
 
@@ -132,7 +135,7 @@ export class Registry implements AsyncDisposable {
     await this.#source.runtime(runtime).remove(id);
     this.#attached.drop(id);
     this.table.remove(id);
-    this.#forgetEgress(id);
+    this.#hatches.forget(id);
     this.#tools.forget(id);
     this.unsettled.delete(id);
     this.#events.emit(entry.user, { type: 'sandbox-remove', ...named(entry) });
@@ -150,15 +153,6 @@ export class Registry implements AsyncDisposable {
     if (held === undefined) throw new GeodeError('sandbox_stopped', 'Only a running sandbox can be paused.');
     await held.pause(cancel);
     this.#events.emit(entry.user, { type: 'sandbox-pause', ...named(entry) });
-  }
-
-  /** A leftover row on a full disk is harmless: the id is never used again. */
-  #forgetEgress(id: string): void {
-    try {
-      if (this.egress.remembered(id) !== undefined) this.egress.remember(id, undefined);
-    } catch (error) {
-      if (!isGeodeError(error, 'disk_full')) throw error;
-    }
   }
 
   /** Records the time of the last activity of every running sandbox. On a full disk this can wait. */
@@ -271,36 +265,14 @@ export class Registry implements AsyncDisposable {
       await held.resume(cancel);
       this.#events.emit(user, { type: 'sandbox-resume', ...named(entry) });
     }
-    await this.#openHatch(entry, held, cancel);
+    await this.#hatches.openFor(entry, held, cancel);
     await this.#tools.attach(held.sandbox, entry, cancel);
     return handleOf(entry, held);
   }
 
-  /** Opens its hatch if it has a policy and is not open yet. */
-  async #openHatch(
-    { id, user, chat }: Pick<SandboxRow, 'id' | 'user' | 'chat'>,
-    held: AttachedSandbox,
-    cancel: Cancel,
-  ): Promise<void> {
-    const spec = held.hatch === undefined ? this.egress.remembered(id) : undefined;
-    if (spec === undefined) return;
-    held.hatch = await this.egress.open(held.sandbox, { sandboxId: id, user, chat }, spec, cancel);
-  }
-
   /** In the chat's turn: sets its network policy. */
   async setEgress(entry: SandboxRow, spec: EgressSpec, cancel: Cancel): Promise<void> {
-    checkNetwork(entry.spec, spec);
-    const held = this.heldOf(entry);
-    if (held?.hatch !== undefined) await held.hatch.change(spec, cancel);
-    const before = this.egress.remembered(entry.id);
-    this.egress.remember(entry.id, spec);
-    if (held === undefined || held.paused) return;
-    try {
-      await this.#openHatch(entry, held, cancel);
-    } catch (error) {
-      this.egress.remember(entry.id, before);
-      throw error;
-    }
+    await this.#hatches.change(entry, this.heldOf(entry), spec, cancel);
   }
 
   /** Reality first: change the sandbox's own record before the ledger. */
@@ -333,7 +305,7 @@ export class Registry implements AsyncDisposable {
           activeAt: now,
         };
         const held = this.#attached.hold(entry, sandbox, runtime);
-        if (egress !== undefined) await this.#openHatch(entry, held, cancel);
+        if (egress !== undefined) await this.#hatches.openFor(entry, held, cancel);
         this.table.add(entry);
         this.#attached.put(held);
         this.#events.emit(user, { type: 'sandbox-start', made: true, ...named(entry) });
@@ -349,18 +321,6 @@ export class Registry implements AsyncDisposable {
 
 function named({ id, chat }: Pick<SandboxRow, 'id' | 'chat'>) {
   return { sandbox: id, chat };
-}
-
-/** A sandbox with its own network bypasses every policy. */
-function checkNetwork({ network = 'none' }: PersistentSpec, egress: EgressSpec | undefined): void {
-  if (network === 'none' || egress === undefined) return;
-  throw new GeodeError(
-    'cannot_enforce',
-    `A sandbox with the network "${network}" cannot have a network policy.`,
-    {
-      hint: 'Leave the network out and allow hosts in the policy.',
-    },
-  );
 }
 
 function notFound(chat: string): never {

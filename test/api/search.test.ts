@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { estimateTokens } from '../../src/base/tokens.ts';
 import { configSchema } from '../../src/config/schema.ts';
-import { answerSchema } from '../../src/contract/memory.ts';
+import { answerSchema } from '../../src/contract/memory-schemas.ts';
 import { thisMachine } from '../../src/machine/machine.ts';
 import { limits } from '../../src/seams/memory.ts';
 import { type Caller, startTestServer, type TestServer } from './server-fixture.ts';

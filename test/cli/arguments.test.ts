@@ -8,7 +8,7 @@ import { commands } from '../../src/cli/command-list.ts';
 import { runCommand } from '../../src/cli/commands/run.ts';
 import { atCode } from '../../src/cli/input/split-arguments.ts';
 import { errorText, visible, visibleJson } from '../../src/cli/render/printable.ts';
-import { listQuerySchema, searchQuerySchema } from '../../src/contract/memory.ts';
+import { listQuerySchema, searchQuerySchema } from '../../src/contract/memory-schemas.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 import { geode } from './geode.ts';
 import { geodeProgram, patience } from './sandbox-home.ts';

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, useDeferredValue, useState } from 'react';
-import type { WireEntry, WireResult } from '../../../src/contract/memory.ts';
+import type { WireEntry, WireResult } from '../../../src/contract/memory-schemas.ts';
 import { client } from '../api.ts';
 import { MemoryEntry } from '../memory-entry.tsx';
 import { MemoryStatistics } from '../memory-statistics.tsx';

@@ -1,7 +1,7 @@
 /** Many entries at once: all or none for callers that want one answer, batch by batch for callers that want events. */
 import { setImmediate } from 'node:timers/promises';
 import { GeodeError } from '../../base/errors.ts';
-import { newIdSchema } from '../../contract/memory.ts';
+import { newIdSchema } from '../../contract/memory-schemas.ts';
 import { extractText } from '../../memory/extract/extract.ts';
 import type { Memory, NewEntry } from '../../seams/memory.ts';
 import type { Call } from '../call.ts';

@@ -1,5 +1,5 @@
 /** Memory in this process, for commands that find no running host. */
-import type { OpenedMemory } from '../../host/geode.ts';
+import type { OpenedMemory } from '../../host/configured-memory.ts';
 import type { CliContext } from '../command.ts';
 import { showProgress } from '../render/progress.ts';
 

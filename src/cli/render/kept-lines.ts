@@ -1,7 +1,7 @@
 /** An export: one line of JSON for each entry, with all that is kept about it. */
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
-import { newEntrySchema } from '../../contract/memory.ts';
+import { newEntrySchema } from '../../contract/memory-schemas.ts';
 import { newEntryOf, wireVersion } from '../../contract/memory-values.ts';
 import type { EntryVersion, KeptEntry, NewEntry } from '../../seams/memory.ts';
 

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { checkUser } from '../../../base/identity.ts';
-import { newIdSchema, type WireNewEntry, type WireStored } from '../../../contract/memory.ts';
+import { newIdSchema, type WireNewEntry, type WireStored } from '../../../contract/memory-schemas.ts';
 import { newEntryOf, wireStored } from '../../../contract/memory-values.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
