@@ -42,5 +42,5 @@ function withComment(text: string, path: readonly string[], meaning: string): st
   const indent = text.slice(lineStart, offset);
   // In a file on one line, a comment would hide the rest.
   if (indent.trim() !== '') return text;
-  return `// ${meaning}\n${indent}${text.slice(offset)}`;
+  return `${text.slice(0, offset)}// ${meaning}\n${indent}${text.slice(offset)}`;
 }

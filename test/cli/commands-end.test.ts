@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { commands } from '../../src/cli/command-list.ts';
+import { archiveOf } from '../fixtures/image-archive.ts';
 import { type ModelServer, startModelServer } from '../fixtures/model-server/model-server.ts';
 import { type HeldSocket, holdSocket } from './held-socket.ts';
 import { patience, type SandboxHome, sandboxHome } from './sandbox-home.ts';
@@ -100,7 +101,13 @@ const table: readonly (readonly [args: readonly string[], code: number, stdin?: 
   [['secrets', 'rotate', 'github'], 0, 'another-secret-for-it\n'],
   [['secrets', 'rm', 'github'], 0],
   [['image', 'ls'], 0],
-  [['image', 'rm', 'nothing'], 2],
+  [['image', 'import', 'small.tar'], 0],
+  [['image', 'export', 'small:1', 'copy.tar'], 0],
+  // No registry is asked for an image in the store.
+  [['image', 'pull', '--runtime', 'oci', 'small:1'], 0],
+  [['image', 'rm', 'small:1'], 0],
+  [['image', 'rm', 'nothing'], 0],
+  [['image', 'prune'], 0],
   [['memory', 'add', 'a fact'], 0],
   [['memory', 'ls'], 0],
   [['memory', 'search', 'fact'], 0],
@@ -134,6 +141,7 @@ describe.skipIf(!bubblewrap.available)(`commands that have answered${skipped}`, 
       GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
     });
     await writeFile(join(home.folder, 'note.txt'), 'hello\n');
+    await writeFile(join(home.folder, 'small.tar'), await archiveOf('small:1', { etc: 'one' }));
     // The host starts, and stays.
     await home.ok(['chat', 'talk', '-m', 'hello']);
     held = await holdSocket(home);

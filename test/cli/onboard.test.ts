@@ -103,7 +103,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     person.type('y');
     await person.sees('its token');
     person.type('123456:not-the-token\r');
-    await person.sees('telegram does not take it');
+    await person.sees('telegram refused it');
     person.type('\r');
     await person.sees(/its token[\s\S]*its token/);
     person.type(`${telegramToken}\r`);

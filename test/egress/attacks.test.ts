@@ -120,7 +120,7 @@ describe.skipIf(!bubblewrap.available)(
         both,
       );
       expect(first.answers[0]).toContain(
-        '403 Geode: mixed.test:80 leads to 127.0.0.1, which is not public (loopback)',
+        '403 Geode: mixed.test:80 resolves to 127.0.0.1, which is not public (loopback)',
       );
       // It leads elsewhere with every question; what is dialled is what was checked, so one question is all there is.
       let asked = 0;
@@ -147,7 +147,7 @@ describe.skipIf(!bubblewrap.available)(
       const open = specOf({ mode: 'allow-all', allow: [], deny: [] });
       const before = plain.connections.size;
       const { answers } = await attack(open, [get(url), get('http://nowhere.invalid/')], systemResolve);
-      expect(answers[0]).toMatch(/403 Geode: localhost:\d+ leads to .*, which is not public \(loopback\)/);
+      expect(answers[0]).toMatch(/403 Geode: localhost:\d+ resolves to .*, which is not public \(loopback\)/);
       expect(answers[1]).toContain('nowhere.invalid cannot be resolved');
       expect(plain.connections.size).toBe(before);
     });

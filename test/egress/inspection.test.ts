@@ -157,7 +157,7 @@ except OSError as error: print(type(error).__name__, getattr(error, 'reason', er
         expect(forged.stdout).toContain('UNRECOGNIZED_NAME');
         const grpc = await python(sandbox, opened, speak, target, 'allowed.test', target, 'h2', 'check');
         expect(grpc.stdout).toContain('SSLError');
-        expect(grpc.denied?.[0]?.reason).toContain('speaks HTTP/1.1 only, and this client offers h2');
+        expect(grpc.denied?.[0]?.reason).toContain('supports HTTP/1.1 only, and this client offers h2');
       });
     });
 

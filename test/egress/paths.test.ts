@@ -143,7 +143,7 @@ describe('paths that a server may read in several ways', () => {
     const deny = [{ host: '127.0.0.1', ports: [upstream.port] }];
     using wire = await openWire({ mode: 'allow-list', allow: [everything()], deny }, [binding()]);
     const before = upstream.seen.length;
-    const reason = `leads to 127.0.0.1: 127.0.0.1:${upstream.port} is denied by the rule`;
+    const reason = `resolves to 127.0.0.1: 127.0.0.1:${upstream.port} is denied by the rule`;
     expect(await ask(wire, 'proxy', '/ok')).toMatch(/^HTTP\/1\.1 403 /);
     expect(await ask(wire, 'binding', '/ok')).toContain(reason);
     await expect(ask(wire, 'tunnel', '/ok')).rejects.toThrow(reason);
