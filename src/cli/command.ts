@@ -24,7 +24,7 @@ export interface CliContext {
   readonly argv: readonly string[];
   readonly values: CliValues;
   readonly positionals: readonly string[];
-  readonly host: Machine;
+  readonly machine: Machine;
   /** Where local paths start. */
   readonly cwd: string;
   readonly streams: Streams;

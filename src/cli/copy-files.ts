@@ -24,7 +24,7 @@ export interface Copied {
 
 type Place = Pick<RemoteSandbox, 'rootFiles'>;
 /** The local side of a copy: paths start at the working folder, and - is stdin or stdout. */
-type Here = Pick<CliContext, 'cwd' | 'streams' | 'signal' | 'host'>;
+type Here = Pick<CliContext, 'cwd' | 'streams' | 'signal' | 'machine'>;
 
 export function sideOf(given: string): Side {
   const at = given.indexOf(':');
@@ -59,7 +59,7 @@ export async function copyOut(
       type: 'directory',
       entries: await files.download(from, local(target), { ...most, ...cancel }),
     };
-  const mode = facts.mode & 0o777 & ~here.host.umask;
+  const mode = facts.mode & 0o777 & ~here.machine.umask;
   await saveFile(local(target), mode, (path) => files.save(from, path, { mode, ...most, ...cancel }));
   return { from, to: target, type: 'file', entries: 1 };
 }

@@ -97,7 +97,7 @@ export function connectRuns(context: CliContext): { readonly client: GeodeClient
   };
 }
 
-async function aloneOptions({ loaded, host: machine, err }: CliContext): Promise<AloneOptions> {
+async function aloneOptions({ loaded, machine, err }: CliContext): Promise<AloneOptions> {
   return { loaded: await loaded(), machine, version, warn: (message) => err(`warning: ${message}`) };
 }
 

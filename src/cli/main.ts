@@ -31,7 +31,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const [{ perform }, command] = await Promise.all([import('./perform.ts'), found.load()]);
   return perform(command, argv.slice(command.name.split(' ').length), {
     streams: ownStreams(() => ending.hangUp()),
-    host: thisMachine(),
+    machine: thisMachine(),
     cwd: thisFolder(),
     colours: styleText('bold', 'x') !== 'x',
     signal: ending.signal,

@@ -17,7 +17,7 @@ import type { Streams } from './streams.ts';
 /** Where a command was typed, and in what process it runs. */
 export interface Around {
   readonly streams: Streams;
-  readonly host: Machine;
+  readonly machine: Machine;
   readonly cwd: string;
   readonly colours: boolean;
   readonly signal: AbortSignal;
@@ -49,19 +49,19 @@ function contextOf(
   { values, positionals }: Pick<CliContext, 'values' | 'positionals'>,
   around: Around,
 ): CliContext {
-  const { streams, host, cwd, colours, signal } = around;
+  const { streams, machine, cwd, colours, signal } = around;
   const json = values.json === true;
   const err = (line: string) => streams.stderr.write(`${visible(line)}\n`);
   const loaded = once(async () => {
     const { loadConfig } = await import('../config/load.ts');
-    return loadConfig(host, text(values, 'config'));
+    return loadConfig(machine, text(values, 'config'));
   });
   const warn = (message: string) => err(`warning: ${message}`);
   return {
     argv,
     values,
     positionals,
-    host,
+    machine,
     cwd,
     streams,
     json,
@@ -69,7 +69,7 @@ function contextOf(
     loaded,
     geode: once(async () => {
       const { createGeode } = await import('../host/geode.ts');
-      return createGeode((await loaded()).config, host, warn);
+      return createGeode((await loaded()).config, machine, warn);
     }),
     out: (line) => streams.stdout.write(`${line}\n`),
     err,

@@ -33,15 +33,15 @@ export interface LoadedConfig {
 const reserved = ['GEODE_CONFIG'];
 
 /** Defaults, then the file, then the environment; the merged result is checked once. */
-export async function loadConfig(host: Machine, given?: string): Promise<LoadedConfig> {
-  const path = given ?? host.overrides.GEODE_CONFIG ?? join(host.configDir, 'geode.json');
-  const mustExist = given !== undefined || host.overrides.GEODE_CONFIG !== undefined;
-  const schema = configSchema(host);
+export async function loadConfig(machine: Machine, given?: string): Promise<LoadedConfig> {
+  const path = given ?? machine.overrides.GEODE_CONFIG ?? join(machine.configDir, 'geode.json');
+  const mustExist = given !== undefined || machine.overrides.GEODE_CONFIG !== undefined;
+  const schema = configSchema(machine);
   const leaves = leavesOf(schema);
-  checkHome(host);
+  checkHome(machine);
   const read = await readConfigFile(path, mustExist);
   const fromFile = read ?? {};
-  const fromVariables = readVariables(host, leaves);
+  const fromVariables = readVariables(machine, leaves);
   const raw = overlay(fromFile, fromVariables);
   const parsed = schema.safeParse(raw);
   const sourceOf = (name: string): Source => {
@@ -130,8 +130,8 @@ interface VariableValue {
   readonly value: unknown;
 }
 
-function readVariables(host: Machine, leaves: readonly Leaf[]): readonly VariableValue[] {
-  const names = Object.keys(host.overrides).filter((name) => !reserved.includes(name));
+function readVariables(machine: Machine, leaves: readonly Leaf[]): readonly VariableValue[] {
+  const names = Object.keys(machine.overrides).filter((name) => !reserved.includes(name));
   return names.map((variable) => {
     const leaf = leaves.find((candidate) => candidate.variable === variable);
     if (leaf === undefined) {
@@ -140,7 +140,7 @@ function readVariables(host: Machine, leaves: readonly Leaf[]): readonly Variabl
         hint: near === undefined ? 'Run `geode config` to see all settings.' : `Did you mean ${near}?`,
       });
     }
-    return { leaf, variable, value: fromText(host.overrides[variable] ?? '') };
+    return { leaf, variable, value: fromText(machine.overrides[variable] ?? '') };
   });
 }
 

@@ -24,7 +24,7 @@ async function typed(command: CliCommand, argv: readonly string[]) {
     setRaw: () => {},
   };
   const signal = new AbortController().signal;
-  const around = { streams, host: thisMachine(), cwd: '/', colours: false, signal };
+  const around = { streams, machine: thisMachine(), cwd: '/', colours: false, signal };
   const code = await perform(command, argv, around);
   stdout.end();
   stderr.end();

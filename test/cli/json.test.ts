@@ -81,7 +81,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
       stderr,
       setRaw: () => {},
     };
-    const around = { streams, host: on.machine, cwd: on.folder, colours: true, signal };
+    const around = { streams, machine: on.machine, cwd: on.folder, colours: true, signal };
     const performed = async () => {
       const command = await commands.find((entry) => entry.name === name)?.load();
       if (command === undefined) throw new Error(`There is no command ${name}`);

@@ -24,13 +24,13 @@ export const agentStdinCommand: CliCommand = {
     events: { type: 'boolean', description: 'print each step on stdout as one line of JSON' },
   },
   async run(context) {
-    const { streams, host, cwd, err, signal } = context;
+    const { streams, machine, cwd, err, signal } = context;
     const values = parseValues(agentStdinValues, context);
     const isSuccess = await agentStdin({
       stdin: streams.stdin,
       log: err,
       folder: cwd,
-      variable: host.variable,
+      variable: machine.variable,
       responseFd: values['response-fd'] ?? null,
       events: values.events,
       signal,

@@ -47,7 +47,7 @@ export const execCommand: CliCommand = {
         details: { usage: true },
       });
     }
-    const sandbox = await specFrom(context.values, context.host);
+    const sandbox = await specFrom(context.values, context.machine);
     const command = { argv: [program, ...rest] as const, timeoutMs: timeoutFrom(context.values) };
     return orNotRun(context, async () => {
       await using host = connectRuns(context);
@@ -81,12 +81,12 @@ async function execIn(
   }
 }
 
-async function specFrom(values: CliValues, host: Machine): Promise<FreshSandbox> {
+async function specFrom(values: CliValues, machine: Machine): Promise<FreshSandbox> {
   const image = text(values, 'image');
   const runtime = runtimeFrom(values);
   const egress = await egressFrom(values);
   return {
-    env: envFrom(values, host),
+    env: envFrom(values, machine),
     limits: limitsFrom(values),
     ...(image !== undefined && { image }),
     ...(runtime !== undefined && { runtime }),

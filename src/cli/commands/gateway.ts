@@ -59,7 +59,7 @@ export const gatewayCommand: CliCommand = {
       const options = {
         as: 'geode gateway',
         loaded: settings,
-        machine: context.host,
+        machine: context.machine,
         version,
         program,
         tends: 'all',

@@ -109,8 +109,8 @@ async function startGateway(file: string, context: CliContext): Promise<number> 
     import('./gateway.ts'),
     import('../../host/geode.ts'),
   ]);
-  const loaded = await loadConfig(context.host, file);
-  const geode = createGeode(loaded.config, context.host, (message) => context.err(`warning: ${message}`));
+  const loaded = await loadConfig(context.machine, file);
+  const geode = createGeode(loaded.config, context.machine, (message) => context.err(`warning: ${message}`));
   return gatewayCommand.run({
     ...context,
     values: {},

@@ -39,7 +39,7 @@ export const replCommand: CliCommand = {
     const terminal = streams.inputKind() === 'terminal';
     await using host = connectRuns(context);
     await using interpreter = await host.client.contexts.open(language, {
-      env: envFrom(context.values, context.host),
+      env: envFrom(context.values, context.machine),
       limits: limitsFrom(context.values),
       ...(runtime !== undefined && { runtime }),
       ...(image !== undefined && { image }),

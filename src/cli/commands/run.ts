@@ -164,14 +164,14 @@ function usage(message: string): GeodeError {
   });
 }
 
-async function optionsFrom({ values, host, signal }: CliContext): Promise<LiveRunOptions> {
+async function optionsFrom({ values, machine, signal }: CliContext): Promise<LiveRunOptions> {
   const egress = await egressFrom(values);
   const image = text(values, 'image');
   const runtime = runtimeFrom(values);
   return {
     signal,
     timeoutMs: timeoutFrom(values),
-    env: envFrom(values, host),
+    env: envFrom(values, machine),
     files: await filesFrom(texts(values, 'file')),
     artifacts: texts(values, 'artifact'),
     limits: limitsFrom(values),

@@ -121,7 +121,7 @@ async function start(
   sandbox: RemoteSandbox,
   status: SandboxStatus,
   [program, ...rest]: readonly string[],
-  { values, host, signal, err, streams }: CliContext,
+  { values, machine, signal, err, streams }: CliContext,
 ): Promise<SocketProcess> {
   err(
     `sandbox ${shownName(status)}: runtime ${status.runtime}, isolation grade ${status.grade}; Ctrl-P Ctrl-Q detaches`,
@@ -129,7 +129,7 @@ async function start(
   const { id } = await sandbox.spawn(
     {
       argv: program === undefined ? [await shellOf(sandbox)] : [program, ...rest],
-      env: { TERM: terminalKind, ...envFrom(values, host) },
+      env: { TERM: terminalKind, ...envFrom(values, machine) },
       pty: terminalSize(streams),
       timeoutMs: null,
     },

@@ -18,7 +18,7 @@ const startMs = 60_000;
 const leastWaitMs = 1_000;
 const answerDeadlineMs = 20_000;
 
-export type Reaching = Pick<CliContext, 'loaded' | 'host' | 'cwd' | 'values' | 'signal'>;
+export type Reaching = Pick<CliContext, 'loaded' | 'machine' | 'cwd' | 'values' | 'signal'>;
 
 export interface ReachOptions {
   /** How long to wait for a process that holds the sandboxes for itself. */

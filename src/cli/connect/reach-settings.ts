@@ -15,7 +15,7 @@ export interface ReachSettings {
   readonly marks: Marks;
 }
 
-type Asking = Pick<CliContext, 'loaded' | 'host' | 'values'>;
+type Asking = Pick<CliContext, 'loaded' | 'machine' | 'values'>;
 
 export async function reachSettings(context: Asking): Promise<ReachSettings> {
   const file = fileOf(context);
@@ -30,7 +30,7 @@ export async function reachSettings(context: Asking): Promise<ReachSettings> {
     marks: marksOf(config),
   };
   // A home that is not there is not made.
-  if (existsSync(context.host.home)) keep(file, { mark, settings });
+  if (existsSync(context.machine.home)) keep(file, { mark, settings });
   return settings;
 }
 
@@ -39,15 +39,16 @@ export function forgetReachSettings(context: Asking): void {
   rmSync(fileOf(context), { force: true });
 }
 
-function fileOf({ host }: Asking): string {
-  return join(host.cacheDir, 'reach.json');
+function fileOf({ machine }: Asking): string {
+  return join(machine.cacheDir, 'reach.json');
 }
 
 /** Of everything that a config is made from. */
-function markOf({ host, values }: Asking): string {
-  const { variable: _, ...machine } = host;
-  const path = text(values, 'config') ?? host.overrides.GEODE_CONFIG ?? join(host.configDir, 'geode.json');
-  const made = [program, process.version, machine, process.cwd(), path, contentOf(path)];
+function markOf({ machine, values }: Asking): string {
+  const { variable: _, ...facts } = machine;
+  const path =
+    text(values, 'config') ?? machine.overrides.GEODE_CONFIG ?? join(machine.configDir, 'geode.json');
+  const made = [program, process.version, facts, process.cwd(), path, contentOf(path)];
   return fingerprint(JSON.stringify(made));
 }
 

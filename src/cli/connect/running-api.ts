@@ -14,7 +14,7 @@ import { reachSettings } from './reach-settings.ts';
  * itself, which several processes may do at once.
  */
 export async function askRunningHost<T>(
-  context: Pick<CliContext, 'loaded' | 'host' | 'values'>,
+  context: Pick<CliContext, 'loaded' | 'machine' | 'values'>,
   user: string,
   ask: (client: GeodeClient) => Promise<T>,
   about: 'memory' | 'anything' = 'memory',

@@ -27,7 +27,7 @@ export async function startHost(
   { waitMs, takeOver, signal }: StartHostOptions,
 ): Promise<void> {
   const { stateDir, linger } = await reachSettings(context);
-  const file = text(context.values, 'config') ?? context.host.overrides.GEODE_CONFIG;
+  const file = text(context.values, 'config') ?? context.machine.overrides.GEODE_CONFIG;
   const args = [
     ...['host', '--json', '--linger', `${linger}s`, '--wait', String(waitMs / 1000)],
     ...(takeOver ? ['--take-over'] : []),

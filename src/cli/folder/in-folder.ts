@@ -32,14 +32,17 @@ export async function inFolder(
   context: CliContext,
   work: FolderWork,
 ): Promise<number> {
-  const { values, host, cwd, signal, err } = context;
+  const { values, machine, cwd, signal, err } = context;
   const { stateDir } = await reachSettings(context);
-  const folder = await folderOf(resolve(cwd, given), { home: host.home, own: [stateDir, host.configDir] });
+  const folder = await folderOf(resolve(cwd, given), {
+    home: machine.home,
+    own: [stateDir, machine.configDir],
+  });
   const chat = chatOfFolder(folder);
   await agents.open(chat, { driver: 'claude', model: text(values, 'model'), signal });
   const { id } = await sandboxes.inspect(chat, { signal });
   const shared = {
-    ...{ folder, sandboxId: id, umask: host.umask },
+    ...{ folder, sandboxId: id, umask: machine.umask },
     recordFile: recordFile(stateDir, text(values, 'user') ?? localUser, chat),
   };
   const place = sandboxes.of(chat);

@@ -76,15 +76,15 @@ function parseCpus(given: string, field: string): number {
   throw wrongUsage(`${field} ${given} is not a number of CPUs such as 0.5 or 2, or "none" for no limit`);
 }
 
-export function envFrom(values: CliValues, host: Machine): Readonly<Record<string, string>> {
-  return Object.fromEntries(texts(values, 'env').map((setting) => pair(setting, host)));
+export function envFrom(values: CliValues, machine: Machine): Readonly<Record<string, string>> {
+  return Object.fromEntries(texts(values, 'env').map((setting) => pair(setting, machine)));
 }
 
 /** `NAME` alone takes the value from here, so that a secret need not stand on a command line. */
-function pair(setting: string, host: Machine): readonly [string, string] {
+function pair(setting: string, machine: Machine): readonly [string, string] {
   const at = setting.indexOf('=');
   if (at > 0) return [setting.slice(0, at), setting.slice(at + 1)];
-  const value = at === 0 ? undefined : host.variable(setting);
+  const value = at === 0 ? undefined : machine.variable(setting);
   if (value !== undefined) return [setting, value];
   throw new GeodeError(
     'invalid_input',

@@ -13,7 +13,7 @@ export async function askChannels(
 ): Promise<Pick<Plan, 'channels' | 'withoutChannels'>> {
   const { config } = await context.loaded();
   const before: Readonly<Record<string, Configured>> = { ...config.channels };
-  const forms = channelForms(context.host);
+  const forms = channelForms(context.machine);
   const there = forms.map(({ name }) => name).filter((name) => before[name] !== undefined);
   const chosen = await ask.several(
     'Where should people reach the agents, beside the dashboard and the terminal?',

@@ -19,8 +19,8 @@ export interface ChannelForm {
   readonly schema: z.ZodType;
 }
 
-export function channelForms(host: Machine): readonly ChannelForm[] {
-  const channels: Readonly<Record<string, z.ZodType>> = configSchema(host).shape.channels.unwrap().shape;
+export function channelForms(machine: Machine): readonly ChannelForm[] {
+  const channels: Readonly<Record<string, z.ZodType>> = configSchema(machine).shape.channels.unwrap().shape;
   return Object.entries(channels).flatMap(([name, schema]) => {
     const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
     if (!(inner instanceof z.ZodObject)) return [];

@@ -37,8 +37,8 @@ export async function keepPlan(plan: Plan, context: CliContext): Promise<Kept> {
   };
 }
 
-function meaningsOf(settings: readonly Setting[], { host }: CliContext): ReadonlyMap<string, string> {
-  const channels = channelForms(host).map(({ name, meaning }) => [`channels.${name}`, meaning] as const);
+function meaningsOf(settings: readonly Setting[], { machine }: CliContext): ReadonlyMap<string, string> {
+  const channels = channelForms(machine).map(({ name, meaning }) => [`channels.${name}`, meaning] as const);
   return new Map([...settings.map(({ name, meaning }) => [name, meaning] as const), ...channels]);
 }
 
@@ -54,11 +54,11 @@ async function storeSecrets(credentials: readonly Credential[], context: CliCont
 }
 
 /** A config that would be refused never takes the place of one that works. */
-async function writeConfig(path: string, text: string, { host }: CliContext): Promise<void> {
+async function writeConfig(path: string, text: string, { machine }: CliContext): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await replaceFile(path, async (draft) => {
     await writeFile(draft, text, { mode: 0o600 });
-    await loadConfig(host, draft);
+    await loadConfig(machine, draft);
   });
 }
 

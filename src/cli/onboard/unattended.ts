@@ -78,7 +78,7 @@ export async function unattendedPlan(context: CliContext): Promise<Plan> {
     throw wrongUsage(
       'geode onboard --yes asks nothing, and no answer was given: give --provider KIND --model MODEL --key-from VARIABLE, --channel NAME --token-from NAME=VARIABLE, --runtime NAME, --budget USD or --answers FILE',
     );
-  const forms = channelForms(context.host);
+  const forms = channelForms(context.machine);
   const value = (given: z.infer<typeof credential>) => credentialValue(given, context);
   return {
     ...(provider && {
@@ -167,9 +167,9 @@ function formOf(forms: readonly ChannelForm[], name: string): ChannelForm {
   throw wrongUsage(`There is no channel ${name}; there are: ${forms.map((each) => each.name).join(', ')}`);
 }
 
-function credentialValue(given: z.infer<typeof credential>, { host }: CliContext): string {
+function credentialValue(given: z.infer<typeof credential>, { machine }: CliContext): string {
   if (typeof given === 'string') return given;
-  const value = host.variable(given.from)?.trim();
+  const value = machine.variable(given.from)?.trim();
   if (value) return value;
   throw wrongUsage(`The variable ${given.from} is not set here`);
 }

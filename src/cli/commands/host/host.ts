@@ -28,7 +28,7 @@ export const hostCommand: CliCommand = {
     await using host = await openServingHost({
       as: 'geode host',
       loaded: await context.loaded(),
-      machine: context.host,
+      machine: context.machine,
       version,
       program,
       tends: 'idle',

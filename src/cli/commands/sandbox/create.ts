@@ -64,12 +64,12 @@ export async function makeIn(
 /** Only what was asked for: one that is there already must agree with it. */
 export async function creationFrom({
   values,
-  host,
-}: Pick<CliContext, 'values' | 'host'>): Promise<RemoteSandboxSpec> {
+  machine,
+}: Pick<CliContext, 'values' | 'machine'>): Promise<RemoteSandboxSpec> {
   const egress = await egressFrom(values);
   const runtime = runtimeFrom(values);
   const image = text(values, 'image');
-  const env = envFrom(values, host);
+  const env = envFrom(values, machine);
   const labels = labelsFrom(texts(values, 'label'));
   const limits = limitsFrom(values);
   return {

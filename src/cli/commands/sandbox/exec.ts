@@ -88,12 +88,12 @@ async function runIn(sandbox: RemoteSandbox, command: RemoteCommand, context: Cl
  */
 const onInterrupt: OnInterrupt = (reason) => (reason === 'SIGINT' || reason === 'SIGPIPE' ? 'kill' : 'leave');
 
-function commandFrom(argv: Command['argv'], { values, host, streams }: CliContext): RemoteCommand {
+function commandFrom(argv: Command['argv'], { values, machine, streams }: CliContext): RemoteCommand {
   const { background, pty, cwd, undoable } = values;
   const isLong = background === true || pty === true;
   return {
     argv,
-    env: envFrom(values, host),
+    env: envFrom(values, machine),
     timeoutMs: timeoutFrom({ ...(isLong ? { timeout: '0' } : {}), ...values }),
     ...(typeof cwd === 'string' ? { cwd } : {}),
     ...(pty === true ? { pty: terminalSize(streams) } : {}),

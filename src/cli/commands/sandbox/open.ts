@@ -42,8 +42,8 @@ export const sandboxOpenCommand: CliCommand = {
 };
 
 /** A machine without a browser is no failure: the URL is there to be copied. */
-async function openInBrowser(url: string, { host, err }: CliContext): Promise<void> {
-  const program = host.platform === 'darwin' ? 'open' : 'xdg-open';
+async function openInBrowser(url: string, { machine, err }: CliContext): Promise<void> {
+  const program = machine.platform === 'darwin' ? 'open' : 'xdg-open';
   const child = spawn(program, [url], { stdio: 'ignore', detached: true });
   try {
     await once(child, 'spawn');

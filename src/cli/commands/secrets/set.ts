@@ -31,7 +31,7 @@ export const secretsSetCommand: CliCommand = {
     if (variable === undefined && context.streams.stdin.isTTY)
       throw wrongUsage(`Give the secret on stdin (geode secrets set ${name} < FILE) or with --from VARIABLE`);
     const given =
-      variable === undefined ? await readAll(context.streams.stdin) : context.host.variable(variable);
+      variable === undefined ? await readAll(context.streams.stdin) : context.machine.variable(variable);
     if (given === undefined) throw wrongUsage(`--from ${variable}: this variable is not set`);
     const user = userFrom(context);
     await using host = await connectHost(context);
@@ -44,9 +44,9 @@ export const secretsSetCommand: CliCommand = {
 };
 
 /** Where a secret of this name is used. */
-async function purposeOf(name: string, { host, loaded }: CliContext): Promise<string> {
+async function purposeOf(name: string, { machine, loaded }: CliContext): Promise<string> {
   const { channelForms, secretName } = await import('../../onboard/channel-fields.ts');
-  const channel = channelForms(host).find(({ fields }) =>
+  const channel = channelForms(machine).find(({ fields }) =>
     fields.some((field) => field.asks === 'secret' && secretName(field) === name),
   );
   if (channel !== undefined) return `the gateway uses it for ${channel.name} from its next start`;
