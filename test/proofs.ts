@@ -215,6 +215,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     ...['test/host/host.test.ts', 'test/cli/host.test.ts'],
     ...['ledger', 'event-log'].map((name) => `test/ledger/${name}.test.ts`),
   ],
+  'DR-3': ['test/doors/openai.test.ts'],
   'SEC-2': [...api('isolation', 'every-route'), 'test/host/isolation.test.ts'],
   'SEC-3': ['test/package.test.ts'],
   'PKG-1': ['test/package.test.ts', 'test/guest-toolchain.test.ts', 'test/e2e/start.test.ts'],

@@ -10,6 +10,7 @@ const known: Readonly<Record<Scope, true>> = {
   secrets: true,
   approvals: true,
   agents: true,
+  users: true,
   admin: true,
 };
 

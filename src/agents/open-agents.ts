@@ -73,6 +73,10 @@ class HostedAgents implements Agents {
     this.#log = options.log ?? noLog;
   }
 
+  get drivers(): readonly DriverName[] {
+    return this.#options.drivers.map(({ name }) => name);
+  }
+
   of(user: string): UserAgents {
     return {
       send: (chat, message, options) => this.#send(user, chat, message, options),
@@ -326,7 +330,7 @@ class HostedAgents implements Agents {
   #driver(name: DriverName): AgentDriver {
     const driver = this.#find(name);
     if (driver !== undefined) return driver;
-    const known = this.#options.drivers.map((each) => each.name).join(', ');
+    const known = this.drivers.join(', ');
     throw new GeodeError('agent_unavailable', `This host has no driver ${name}. Available: ${known}.`);
   }
 }

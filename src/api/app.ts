@@ -1,13 +1,12 @@
 /** The HTTP API: first the checks that every request passes, then the routes. */
 import { OpenAPIHono } from '@hono/zod-openapi';
-import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { requestId } from 'hono/request-id';
 import { secureHeaders } from 'hono/secure-headers';
 import { GeodeError } from '../base/errors.ts';
 import { serveDashboard } from './dashboard-files.ts';
 import type { Door } from './door.ts';
-import type { ApiEnv, ApiOptions, ApiParts, Caller } from './environment.ts';
+import type { ApiEnv, ApiOptions, ApiParts } from './environment.ts';
 import { authenticate } from './guards/auth.ts';
 import { checkOrigin } from './guards/origin.ts';
 import { logRequests } from './log.ts';
@@ -39,7 +38,10 @@ export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.use(checkOrigin(options));
   // One middleware for all routes, so that a key has one allowance.
   const { doors = [] } = parts;
-  const authenticated = authenticate(parts, options, (context) => firstKnown(doors, context));
+  const authenticated = authenticate(parts, options, {
+    known: (context) => firstOf(doors, (door) => door.caller(context)),
+    person: (context) => firstOf(doors, (door) => door.person?.(context)),
+  });
   for (const path of doors.flatMap(({ paths }) => paths)) app.use(path, refuseWhen(stopping));
   for (const path of ['/api/*', '/mcp', '/session']) {
     app.use(path, refuseWhen(stopping));
@@ -57,10 +59,10 @@ export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortS
   return app;
 }
 
-function firstKnown(doors: readonly Door[], context: Context<ApiEnv>): Caller | undefined {
+function firstOf<T>(doors: readonly Door[], find: (door: Door) => T | undefined): T | undefined {
   for (const door of doors) {
-    const caller = door.caller(context);
-    if (caller !== undefined) return caller;
+    const found = find(door);
+    if (found !== undefined) return found;
   }
   return undefined;
 }

@@ -8,6 +8,8 @@ export interface Door {
   readonly paths: readonly string[];
   /** The caller of a request without a Geode key; undefined if the door does not know one. */
   caller(context: Context<ApiEnv>): Caller | undefined;
+  /** The person that a request names, in the words of the door; believed only from a key with the scope `users`. */
+  person?(context: Context<ApiEnv>): string | undefined;
   /** Adds its routes. `authenticated` lets only known callers through and counts their requests. */
   serve(app: OpenAPIHono<ApiEnv>, parts: ApiParts, authenticated: MiddlewareHandler<ApiEnv>): void;
 }

@@ -66,7 +66,8 @@ export async function begun<T>(events: AsyncGenerator<T>): Promise<AsyncGenerato
   return following(first.value, events);
 }
 
-async function* following<T>(first: T, rest: AsyncGenerator<T>): AsyncGenerator<T> {
+/** An iteration that begins with an event which was already read. */
+export async function* following<T>(first: T, rest: AsyncGenerator<T>): AsyncGenerator<T> {
   try {
     yield first;
     yield* rest;

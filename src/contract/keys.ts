@@ -6,7 +6,8 @@ import { family, notFound } from './operation.ts';
 /**
  * The scopes of a key. `agents` talks to agents, which use the sandboxes, the memory and the models of the key's
  * user. `secrets` sets and removes the user's secrets, but cannot read any. `approvals` lists and decides the user's
- * approvals. `admin` manages keys, settings and the store for all users, but does not open their sandboxes or memory.
+ * approvals. `users` lets a program of many people, such as Open WebUI, name the person at a door; each person is a
+ * user of their own. `admin` manages keys, settings and the store for all users, but does not open their sandboxes or memory.
  */
 export const scopes = [
   'memory:read',
@@ -17,6 +18,7 @@ export const scopes = [
   'agents',
   'secrets',
   'approvals',
+  'users',
   'admin',
 ] as const;
 

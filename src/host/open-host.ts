@@ -15,6 +15,7 @@ import { configuredLimits, mostLimits } from '../config/sandbox-limits.ts';
 import { e2bChapter } from '../doors/e2b/e2b-table.ts';
 import { openE2b } from '../doors/e2b/open-e2b.ts';
 import { e2bDoor } from '../doors/e2b/serve-e2b.ts';
+import { openAiDoor } from '../doors/openai/serve-openai.ts';
 import { type KeyStore, openKeys } from '../identity/keys.ts';
 import { Logins } from '../identity/logins.ts';
 import { imageChapter } from '../images/image-table.ts';
@@ -204,7 +205,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
     doctor: (cancel) => app.doctor(cancel),
-    doors: [e2bDoor(e2b)],
+    doors: [e2bDoor(e2b), openAiDoor(agents)],
     mcp: mcpOverHttp(version),
     tools: tools.sessions,
   };

@@ -217,5 +217,7 @@ export interface UserAgents {
 }
 
 export interface Agents extends AsyncDisposable {
+  /** The agents of this host. */
+  readonly drivers: readonly DriverName[];
   of(user: string): UserAgents;
 }

@@ -15,13 +15,20 @@ import { defaultMostLimits } from '../../seams/limits.ts';
 import type { Memory, MemoryStore } from '../../seams/memory.ts';
 import { claimConnection } from '../connections.ts';
 import type { ApiEnv, ApiOptions, ApiParts, Caller } from '../environment.ts';
+import { forPerson } from './person.ts';
 import { sessionOf } from './session.ts';
 
-/** `known` identifies callers without a key, if it can. */
+/** Facts of a request that only its door knows. */
+interface OfDoors {
+  /** A caller without a key, if a door knows one. */
+  known(context: Context<ApiEnv>): Caller | undefined;
+  person(context: Context<ApiEnv>): string | undefined;
+}
+
 export function authenticate(
   { keys, logins, memory, sandboxes, egress, mostLimits = defaultMostLimits }: ApiParts,
   { callers, rate, scopeRates, failureRate }: ApiOptions,
-  known: (context: Context<ApiEnv>) => Caller | undefined = () => undefined,
+  doors: OfDoors,
 ) {
   const requests = createRateLimiter(rate);
   const failures = createRateLimiter(failureRate);
@@ -30,13 +37,19 @@ export function authenticate(
   );
 
   return createMiddleware<ApiEnv>(async (context, next) => {
-    const caller = actingFor(userIn(context.req), who(context), context.req.path);
+    const caller = actingFor(
+      userIn(context.req),
+      forPerson(who(context), doors.person(context)),
+      context.req.path,
+    );
     if (caller.actsFor !== 'anyone') claimConnection(context.env.incoming.socket, caller.keyId);
-    spend(requests, caller.keyId, 'This key sends too many requests');
+    // A key that acts for many people has one allowance for each.
+    const spender = `${caller.keyId} ${caller.user}`;
+    spend(requests, spender, 'This key sends too many requests');
     context.set('caller', caller);
     context.set('spendScope', (scope) => {
       const limiter = ofScope.get(scope);
-      if (limiter) spend(limiter, caller.keyId, `This key sends too many requests that need ${scope}`);
+      if (limiter) spend(limiter, spender, `This key sends too many requests that need ${scope}`);
     });
     context.set('mostLimits', caller.scopes.includes('admin') ? {} : mostLimits);
     context.set('memory', memoryOf(memory, caller, context));
@@ -50,7 +63,7 @@ export function authenticate(
     if (callers === 'tools') return fromSandbox(context);
     if (callers === 'socket') return { ...everyone, keyId: 'socket', actsFor: 'anyone' };
     if (keys === 'off') return everyone;
-    return known(context) ?? ofDashboard(context) ?? identify(keys, context);
+    return doors.known(context) ?? ofDashboard(context) ?? identify(keys, context);
   }
 
   /** The operator of the host may do everything; other users cannot manage keys or settings. */

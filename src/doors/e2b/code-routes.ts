@@ -12,7 +12,7 @@ import type { ContextEvent } from '../../runs/contexts/result.ts';
 import type { Rich } from '../../runs/contexts/rich.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { ContextLanguage } from '../../seams/run.ts';
-import { bodyOf } from './json-body.ts';
+import { bodyOf } from '../json-body.ts';
 import type { Reach } from './reach.ts';
 
 const languages: ReadonlyMap<string, ContextLanguage> = new Map([

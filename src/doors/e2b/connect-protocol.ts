@@ -10,7 +10,7 @@ import type { z } from 'zod';
 import type { ApiEnv } from '../../api/environment.ts';
 import { errorOf, problemFor } from '../../api/problems.ts';
 import { type ErrorCode, errorCatalogue, GeodeError } from '../../base/errors.ts';
-import { jsonOf } from './json-body.ts';
+import { jsonOf } from '../json-body.ts';
 
 /** Maximum unpacked size of a compressed message; uncompressed ones are limited before they arrive here. */
 const mostBytes = 16 * 1024 ** 2;

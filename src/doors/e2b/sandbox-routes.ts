@@ -10,9 +10,8 @@ import { signalOf } from '../../api/streams.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import type { EgressSpec } from '../../seams/egress.ts';
 import type { PersistentSpec, SandboxStatus } from '../../seams/persistent.ts';
-
+import { bodyOf } from '../json-body.ts';
 import type { E2bSandbox } from './e2b-table.ts';
-import { bodyOf } from './json-body.ts';
 import { defaultTimeoutMs, longestTimeoutMs } from './lifetimes.ts';
 import { networkSchema, wordsOf } from './network.ts';
 import type { E2b } from './open-e2b.ts';

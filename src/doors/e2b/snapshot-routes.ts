@@ -4,9 +4,8 @@ import { z } from 'zod';
 import type { ApiEnv } from '../../api/environment.ts';
 import { signalOf } from '../../api/streams.ts';
 import { GeodeError } from '../../base/errors.ts';
-
+import { bodyOf } from '../json-body.ts';
 import type { E2bSandbox } from './e2b-table.ts';
-import { bodyOf } from './json-body.ts';
 import type { E2b } from './open-e2b.ts';
 import { find, newRow } from './sandbox-routes.ts';
 

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
-import type { ApiEnv } from '../../api/environment.ts';
-import { GeodeError } from '../../base/errors.ts';
+import type { ApiEnv } from '../api/environment.ts';
+import { GeodeError } from '../base/errors.ts';
 
 /** Parses JSON of this shape; throws an error that names the problem. */
 export function jsonOf<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> {
