@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { QdrantClient } from '@qdrant/js-client-rest';
 import { NamespaceIndex } from '../../src/memory/index/embedded/namespace-index.ts';
 import { PLAIN_ANSWERS } from '../../src/memory/index/qdrant/qdrant-index.ts';
-import { type Model, registerModel } from '../../src/memory/truth/models.ts';
+import { type EmbeddingModel, registerModel } from '../../src/memory/truth/models.ts';
 import { Truth } from '../../src/memory/truth/truth.ts';
 import { packVector } from '../../src/memory/truth/vector-blob.ts';
 import { type Embedder, limits } from '../../src/seams/memory.ts';
@@ -57,19 +57,24 @@ export async function benchVectorsInQdrant({ scifact }: BenchData): Promise<void
 }
 
 /** The model as memory knows it, with its centre. */
-async function spaceOf(embedder: Embedder): Promise<Model> {
+async function spaceOf(embedder: Embedder): Promise<EmbeddingModel> {
   using files = temporaryFolder();
   using truth = new Truth(`${files.path}/model.db`);
   return await registerModel(truth, embedder);
 }
 
-function vectorsOf(corpus: Corpus, { dimensions }: Model, entries: number): Float32Array {
+function vectorsOf(corpus: Corpus, { dimensions }: EmbeddingModel, entries: number): Float32Array {
   const vectors = new Float32Array(entries * dimensions);
   for (let i = 0; i < entries; i += 1) vectors.set(corpus.item(i).vector, i * dimensions);
   return vectors;
 }
 
-function embedded(corpus: Corpus, model: Model, vectors: Float32Array, entries: number): VectorResult[] {
+function embedded(
+  corpus: Corpus,
+  model: EmbeddingModel,
+  vectors: Float32Array,
+  entries: number,
+): VectorResult[] {
   const index = new NamespaceIndex(model, entries);
   for (let i = 0; i < entries; i += 1) {
     const blob = packVector(vectors.subarray(i * model.dimensions, (i + 1) * model.dimensions), model.centre);
@@ -112,7 +117,7 @@ function embedded(corpus: Corpus, model: Model, vectors: Float32Array, entries: 
 
 async function qdrant(
   corpus: Corpus,
-  model: Model,
+  model: EmbeddingModel,
   vectors: Float32Array,
   entries: number,
 ): Promise<VectorResult[]> {

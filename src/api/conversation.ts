@@ -20,7 +20,7 @@ const mostWaiting = 16;
 const pingMs = 20_000;
 const closeDeadlineMs = 5_000;
 
-export class Conversation {
+export class SocketConversation {
   readonly #socket: WebSocket;
   readonly #left = new AbortController();
   readonly #waiting: Message[] = [];

@@ -28,7 +28,7 @@ import type { RuntimeName } from '../seams/runtime.ts';
 import type { ToolReach, ToolSessions } from '../seams/tools.ts';
 import type { OpenedSolves } from '../solve/open-solves.ts';
 import type { ConnectionLimits } from './connections.ts';
-import type { Conversation } from './conversation.ts';
+import type { SocketConversation } from './conversation.ts';
 import type { Door } from './door.ts';
 import type { McpDoor } from './mcp-door.ts';
 
@@ -152,7 +152,7 @@ export interface Caller {
 /** Present if the request asks for a WebSocket. */
 export interface Upgrade {
   /** Turns the request into a conversation, handled from its first to its last message. */
-  accept(lead: (conversation: Conversation) => Promise<void>): void;
+  accept(lead: (conversation: SocketConversation) => Promise<void>): void;
 }
 
 export interface ApiEnv {

@@ -4,7 +4,7 @@ import { freeNames } from '../contract/free-names.ts';
 import type { Operation } from '../contract/operation.ts';
 import { fromWire, toWire } from '../contract/rename.ts';
 import type { ClientMessageOf, FirstOf, ServerMessageOf } from '../contract/types.ts';
-import { type Conversation, parseMessage } from './conversation.ts';
+import { parseMessage, type SocketConversation } from './conversation.ts';
 import { zodOf } from './zod-of.ts';
 
 export interface Talk<O> {
@@ -19,8 +19,8 @@ export interface Talk<O> {
   write(stream: number, bytes: Uint8Array): Promise<void>;
 }
 
-export function talkIn<O extends Operation>(conversation: Conversation, operation: O): Talk<O>;
-export function talkIn(conversation: Conversation, { socket }: Operation) {
+export function talkIn<O extends Operation>(conversation: SocketConversation, operation: O): Talk<O>;
+export function talkIn(conversation: SocketConversation, { socket }: Operation) {
   const { first, fromClient, fromServer } = socket ?? {};
   return {
     signal: conversation.signal,

@@ -10,7 +10,7 @@ import type { Context } from 'hono';
 import { WebSocketServer } from 'ws';
 import { GeodeError } from '../base/errors.ts';
 import { socketProtocol } from '../contract/frames.ts';
-import { Conversation } from './conversation.ts';
+import { SocketConversation } from './conversation.ts';
 import type { ApiEnv, Upgrade } from './environment.ts';
 import { errorOf, problemFor } from './problems.ts';
 
@@ -32,7 +32,7 @@ export function serveUpgrades(server: Server, fetch: Fetch, refuseMalformed: (th
     maxPayload: largestMessageBytes,
     handleProtocols: (offered) => (offered.has(socketProtocol) ? socketProtocol : false),
   });
-  const open = new Map<Conversation, Promise<void>>();
+  const open = new Map<SocketConversation, Promise<void>>();
 
   const answer = async (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     const left = new AbortController();
@@ -55,7 +55,7 @@ export function serveUpgrades(server: Server, fetch: Fetch, refuseMalformed: (th
     if (lead === undefined) return refuse(outgoing, response, socket);
     const talk = lead;
     sockets.handleUpgrade(incoming, socket, head, (webSocket) => {
-      const conversation = new Conversation(webSocket);
+      const conversation = new SocketConversation(webSocket);
       const talking = talk(conversation).finally(() => open.delete(conversation));
       open.set(conversation, talking);
     });
@@ -100,7 +100,7 @@ async function refuse(outgoing: ServerResponse, response: Response, socket: Dupl
 /** The handler of a WebSocket route: it runs the conversation, or refuses a plain request. */
 export function converse(
   context: Context<ApiEnv>,
-  lead: (conversation: Conversation) => Promise<void>,
+  lead: (conversation: SocketConversation) => Promise<void>,
 ): Response {
   const { upgrade } = context.env;
   if (upgrade === undefined) {

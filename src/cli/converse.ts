@@ -3,7 +3,7 @@ import { isGeodeError } from '../base/errors.ts';
 import type { ContextEvent, ContextResult, RemoteContext, Rich } from '../client/contexts.ts';
 import { exitCodes, interruptedCode } from './command.ts';
 
-export interface Conversation {
+export interface InterpreterStreams {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
   readonly errors: NodeJS.WritableStream;
@@ -21,7 +21,7 @@ const leaving = 'SystemExit';
 const prompts = { first: '>>> ', next: '... ' } as const;
 
 /** Reads statements, runs each one when it is complete, and shows the result, until the input ends. */
-export async function converse(context: Context, conversation: Conversation): Promise<number> {
+export async function converse(context: Context, conversation: InterpreterStreams): Promise<number> {
   const { terminal, signal } = conversation;
   const lines = linesFrom(conversation);
   const state = { typed: [] as string[], running: false, failed: false, ignored: false };
@@ -78,7 +78,7 @@ export async function converse(context: Context, conversation: Conversation): Pr
   }
 }
 
-function linesFrom({ input, output, terminal }: Conversation): Interface {
+function linesFrom({ input, output, terminal }: InterpreterStreams): Interface {
   return createInterface({
     input,
     terminal,
@@ -91,7 +91,7 @@ function linesFrom({ input, output, terminal }: Conversation): Interface {
 async function runAndShow(
   context: Context,
   code: string,
-  conversation: Conversation,
+  conversation: InterpreterStreams,
 ): Promise<ContextResult | undefined> {
   const { json, timeoutMs, signal, output, errors } = conversation;
   try {
@@ -108,7 +108,7 @@ async function runAndShow(
   }
 }
 
-function show(event: ContextEvent, { output, errors }: Conversation): void {
+function show(event: ContextEvent, { output, errors }: InterpreterStreams): void {
   if (event.type === 'stdout') output.write(event.text);
   else if (event.type === 'stderr') errors.write(event.text);
   else if (event.type === 'result') output.write(`${shown(event.result)}\n`);

@@ -13,7 +13,7 @@ import type {
 } from '../seams/agent.ts';
 import { refuseLargeAttachments } from '../seams/attachment-limit.ts';
 import { callsOf } from './calls.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 export interface RemoteAgents {
   /** Leaving the loop does not end the turn. */
@@ -33,7 +33,7 @@ export interface RemoteAgents {
   get(chat: string, options?: Cancel): Promise<AgentConversation>;
 }
 
-export function remoteAgents(connection: Connection): RemoteAgents {
+export function remoteAgents(connection: ApiConnection): RemoteAgents {
   const calls = callsOf(connection, 'agents');
   return {
     send(chat, { text, mark, unattended, attachments = [] }, { driver, model, signal } = {}) {

@@ -5,7 +5,7 @@ import type { approvals } from '../contract/approvals.ts';
 import type { Approval } from '../seams/approval.ts';
 import { type Calls, callsOf } from './calls.ts';
 import { followEvents } from './events.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 export interface RemoteApprovals extends Calls<typeof approvals> {
   /**
@@ -15,7 +15,7 @@ export interface RemoteApprovals extends Calls<typeof approvals> {
   watch(options?: { readonly patienceMs?: number } & Cancel): AsyncGenerator<Approval>;
 }
 
-export function remoteApprovals(connection: Connection): RemoteApprovals {
+export function remoteApprovals(connection: ApiConnection): RemoteApprovals {
   const calls = callsOf(connection, 'approvals');
   return {
     ...calls,

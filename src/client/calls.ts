@@ -17,9 +17,9 @@ import type {
 } from '../contract/types.ts';
 import { followEvents, streamEvents } from './events.ts';
 import { operationTable } from './operation-table.ts';
-import { ask, type Connection, type Query, queryText, type Sending, send } from './send.ts';
+import { type ApiConnection, ask, type QueryValues, queryText, type Sending, send } from './send.ts';
 import { openTalk, type Talk } from './talk.ts';
-import type { Answer } from './transport.ts';
+import type { HttpAnswer } from './transport.ts';
 
 /** The part of an operation that the client needs at run time; the rest of the declaration is types. */
 export interface OperationEntry {
@@ -86,7 +86,7 @@ export type Calls<F extends Family> = {
 } & {
   readonly [K in keyof F as F[K] extends { readonly gives: object } ? K : never]: (
     ...given: [...Path<F[K]['route']>, options: Options<F[K]> & { readonly range?: string | undefined }]
-  ) => Promise<Answer>;
+  ) => Promise<HttpAnswer>;
 } & {
   /** Sends the first message where there is one. The signal counts until the other end agreed to the conversation. */
   readonly [K in keyof F as F[K] extends { readonly stream: object }
@@ -96,15 +96,15 @@ export type Calls<F extends Family> = {
       : never]: (...given: Arguments<F[K]>) => Promise<Talk<GivenMessageOf<F[K]>, ReadMessageOf<F[K]>>>;
 };
 
-export function callsOf<N extends keyof Contract>(connection: Connection, name: N): Calls<Contract[N]>;
-export function callsOf(connection: Connection, name: keyof Contract): object {
+export function callsOf<N extends keyof Contract>(connection: ApiConnection, name: N): Calls<Contract[N]>;
+export function callsOf(connection: ApiConnection, name: keyof Contract): object {
   const entries: Readonly<Record<string, OperationEntry>> = operationTable[name];
   return Object.fromEntries(
     Object.entries(entries).flatMap(([each, entry]) => callsFor(connection, each, entry)),
   );
 }
 
-function callsFor(connection: Connection, name: string, entry: OperationEntry): [string, unknown][] {
+function callsFor(connection: ApiConnection, name: string, entry: OperationEntry): [string, unknown][] {
   const { gives } = entry;
   const answered = (...given: unknown[]) => answerOf(connection, entry, given);
   const streamed = (...given: unknown[]) => eventsOf(connection, entry, given);
@@ -118,7 +118,7 @@ function callsFor(connection: Connection, name: string, entry: OperationEntry): 
   return [[name, answered]];
 }
 
-async function answerOf(connection: Connection, entry: OperationEntry, given: readonly unknown[]) {
+async function answerOf(connection: ApiConnection, entry: OperationEntry, given: readonly unknown[]) {
   const { gives, field, answerFree, accepted } = entry;
   const { method, path, sending, range } = requestOf(entry, given);
   const asking = accepted === undefined ? sending : { ...sending, accepted };
@@ -134,7 +134,7 @@ async function answerOf(connection: Connection, entry: OperationEntry, given: re
   return field === undefined ? answer : Object(answer)[field];
 }
 
-async function* eventsOf(connection: Connection, entry: OperationEntry, given: readonly unknown[]) {
+async function* eventsOf(connection: ApiConnection, entry: OperationEntry, given: readonly unknown[]) {
   const { again, eventFree } = entry;
   const { method, path, sending, patienceMs } = requestOf(entry, given);
   const { query, signal } = sending;
@@ -150,7 +150,7 @@ async function* eventsOf(connection: Connection, entry: OperationEntry, given: r
   for await (const event of events) yield fromWire(event, eventFree);
 }
 
-function talkOf(connection: Connection, entry: OperationEntry, given: readonly unknown[]) {
+function talkOf(connection: ApiConnection, entry: OperationEntry, given: readonly unknown[]) {
   const { path, sending } = requestOf(entry, given);
   const { query, json, signal } = sending;
   return openTalk(connection, path + queryText(query), { first: json, free: entry.eventFree, signal });
@@ -180,7 +180,7 @@ function sent(sends: NonNullable<OperationEntry['sends']>, body: unknown, free: 
   return { body: typeof body === 'string' ? body : Object(body), headers: { 'content-type': sends } };
 }
 
-function queryOf(options: object, names: readonly string[] = []): Query {
+function queryOf(options: object, names: readonly string[] = []): QueryValues {
   const given = new Map(Object.entries(options));
   return Object.fromEntries(names.map((name) => [name, given.get(camelName(name))]));
 }

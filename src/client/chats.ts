@@ -13,7 +13,7 @@ import type {
   PostedMessage,
 } from '../seams/chat.ts';
 import { callsOf } from './calls.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 export interface RemoteChats {
   list(options?: Cancel): Promise<readonly Chat[]>;
@@ -46,7 +46,7 @@ export interface RemoteChats {
   unpair(channel: string, sender: string, options?: Cancel): Promise<readonly PairedSender[]>;
 }
 
-export function remoteChats(connection: Connection): RemoteChats {
+export function remoteChats(connection: ApiConnection): RemoteChats {
   const { list, post, events, export: record, channels } = callsOf(connection, 'chats');
   const schedules = callsOf(connection, 'schedules');
   const senders = callsOf(connection, 'senders');

@@ -12,7 +12,7 @@ import { type RemoteImages, remoteImages } from './images.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
 import { type RemoteRuns, remoteRuns } from './runs.ts';
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { type RemoteTools, remoteTools } from './tools.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
@@ -70,7 +70,7 @@ export function createClient(target: Target | Transport): GeodeClient {
   return clientOf({ transport: 'fetch' in target ? target : httpTransport(target), headers: {} });
 }
 
-function clientOf(connection: Connection): GeodeClient {
+function clientOf(connection: ApiConnection): GeodeClient {
   return {
     ...remoteMemory(connection),
     ...remoteHost(connection),

@@ -12,7 +12,7 @@ import type { Limits } from '../seams/limits.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
 import type { Grade } from '../seams/sandbox.ts';
 import { type Calls, callsOf } from './calls.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 export interface ContextSpec {
   /** In the sandbox of this chat; else in a fresh one that ends with the context. */
@@ -50,7 +50,7 @@ export interface RemoteContexts {
   list(options?: Cancel): Promise<readonly RemoteContext[]>;
 }
 
-export function remoteContexts(connection: Connection): RemoteContexts {
+export function remoteContexts(connection: ApiConnection): RemoteContexts {
   const calls = callsOf(connection, 'contexts');
   return {
     async open(language, { signal, ...spec } = {}) {

@@ -13,7 +13,7 @@ import type {
   EgressTarget,
 } from '../seams/egress.ts';
 import { type Calls, callsOf } from './calls.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 /** Short form: `{ allow: ['npm', '*.example.com:8443'], bindings: ['anthropic'] }`. */
 export interface EgressRequest {
@@ -72,7 +72,7 @@ export function egressBody(egress: EgressSpec | EgressRequest) {
   return 'policy' in egress ? { ...egress.policy, bindings: egress.bindings } : egress;
 }
 
-export function remoteSandboxEgress(connection: Connection, chat: string): RemoteSandboxEgress {
+export function remoteSandboxEgress(connection: ApiConnection, chat: string): RemoteSandboxEgress {
   const calls = callsOf(connection, 'egressPolicy');
   return {
     get: async (cancel) => specOf(await calls.get(chat, cancel)),
@@ -87,7 +87,7 @@ export function remoteSandboxEgress(connection: Connection, chat: string): Remot
   };
 }
 
-export function remoteEgress(connection: Connection): RemoteEgress {
+export function remoteEgress(connection: ApiConnection): RemoteEgress {
   const { default: get, setDefault, clearDefault, removeGrant, ...calls } = callsOf(connection, 'egress');
   return {
     ...calls,
@@ -98,7 +98,7 @@ export function remoteEgress(connection: Connection): RemoteEgress {
   };
 }
 
-export function remoteSecrets(connection: Connection): RemoteSecrets {
+export function remoteSecrets(connection: ApiConnection): RemoteSecrets {
   const { set, ...calls } = callsOf(connection, 'secrets');
   return { ...calls, set: (name, value, cancel) => set(name, { value }, cancel) };
 }

@@ -1,8 +1,15 @@
 /** Server-sent events, read once or for as long as it takes. */
 import { type Cancel, onAbort } from '../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../base/errors.ts';
-import { type Connection, problemError, type Query, type Sending, send, unreachable } from './send.ts';
-import type { Answer } from './transport.ts';
+import {
+  type ApiConnection,
+  problemError,
+  type QueryValues,
+  type Sending,
+  send,
+  unreachable,
+} from './send.ts';
+import type { HttpAnswer } from './transport.ts';
 
 interface ServerEvent<T> {
   readonly event: T;
@@ -14,7 +21,7 @@ type AnyEvent = { readonly type: string };
 
 /** The events of one request; a `problem` event is thrown. Leaving the loop ends the request. */
 export async function* streamEvents<T extends AnyEvent>(
-  connection: Connection,
+  connection: ApiConnection,
   method: string,
   path: string,
   sending: Sending,
@@ -23,7 +30,7 @@ export async function* streamEvents<T extends AnyEvent>(
 }
 
 export interface Following extends Cancel {
-  readonly query?: Query;
+  readonly query?: QueryValues;
   /** The last event of a stream. */
   readonly isLast: (type: string) => boolean;
   /** How long a host may be away before reading fails; default 30 s. */
@@ -35,7 +42,7 @@ export interface Following extends Cancel {
  * Ends after the last event.
  */
 export async function* followEvents<T extends AnyEvent>(
-  connection: Connection,
+  connection: ApiConnection,
   path: string,
   { query, isLast, patienceMs = 30_000, signal }: Following,
 ): AsyncGenerator<T> {
@@ -67,7 +74,7 @@ export async function* followEvents<T extends AnyEvent>(
 const retryMs = 200;
 
 async function* eventsOf<T extends AnyEvent>(
-  connection: Connection,
+  connection: ApiConnection,
   method: string,
   path: string,
   sending: Sending,
@@ -85,8 +92,8 @@ async function* eventsOf<T extends AnyEvent>(
 }
 
 /** The data of each event, parsed from JSON. */
-export function readEvents<T>(response: Answer): AsyncGenerator<ServerEvent<T>>;
-export async function* readEvents(response: Answer): AsyncGenerator<ServerEvent<unknown>> {
+export function readEvents<T>(response: HttpAnswer): AsyncGenerator<ServerEvent<T>>;
+export async function* readEvents(response: HttpAnswer): AsyncGenerator<ServerEvent<unknown>> {
   const { body } = response;
   if (body === null) return;
   // Received parts of the next event; a large event arrives in many parts.

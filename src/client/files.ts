@@ -2,8 +2,8 @@
 import { isGeodeError } from '../base/errors.ts';
 import type { Files, Range } from '../seams/files.ts';
 import { callsOf } from './calls.ts';
-import type { Connection } from './send.ts';
-import type { Answer } from './transport.ts';
+import type { ApiConnection } from './send.ts';
+import type { HttpAnswer } from './transport.ts';
 
 /**
  * Host paths are paths of the host's machine; only its operator may use them, over its own socket. Files and folders
@@ -11,7 +11,11 @@ import type { Answer } from './transport.ts';
  */
 export type RemoteFiles = Files;
 
-export function remoteFiles(connection: Connection, chat: string, where: 'workspace' | 'root'): RemoteFiles {
+export function remoteFiles(
+  connection: ApiConnection,
+  chat: string,
+  where: 'workspace' | 'root',
+): RemoteFiles {
   const calls = callsOf(connection, 'files');
   const root = where === 'root' ? true : undefined;
   const read = (path: string, { offset = 0, length, signal }: Range) =>
@@ -75,7 +79,7 @@ function rangeHeader(offset: number, length: number | undefined): string | undef
   return `bytes=${offset}-${length === undefined ? '' : offset + length - 1}`;
 }
 
-async function* bytesOf({ body }: Answer): AsyncGenerator<Uint8Array> {
+async function* bytesOf({ body }: HttpAnswer): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
   if (reader === undefined) return;
   try {

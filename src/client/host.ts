@@ -7,7 +7,7 @@ import type { session } from '../contract/session.ts';
 import type { ResultOf } from '../contract/types.ts';
 import type { EventGap, HostEvent } from '../seams/events.ts';
 import { type Calls, callsOf } from './calls.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 export type RemoteRuntime = ResultOf<typeof server.runtimes>[number];
 
@@ -31,7 +31,7 @@ export interface RemoteHost
   ): AsyncGenerator<HostEvent | EventGap>;
 }
 
-export function remoteHost(connection: Connection): RemoteHost {
+export function remoteHost(connection: ApiConnection): RemoteHost {
   const { health, runtimes, doctor, settings } = callsOf(connection, 'server');
   const { link } = callsOf(connection, 'session');
   const { read } = callsOf(connection, 'events');

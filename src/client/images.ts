@@ -7,7 +7,7 @@ import type { BuildEvent, BuildRequest, BuiltImage, BuiltImageName, ImageFacts }
 import type { PullEvent } from '../seams/run.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
 import { type Calls, callsOf } from './calls.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 export interface RemoteImages {
   /** Needs the scope `admin`. A cancel ends the build. */
@@ -27,7 +27,7 @@ export interface RemoteImages {
   readonly store: Calls<Contract['imageStore']>;
 }
 
-export function remoteImages(connection: Connection): RemoteImages {
+export function remoteImages(connection: ApiConnection): RemoteImages {
   const calls = callsOf(connection, 'images');
   return {
     async build(name, { signal, onProgress = () => {}, ...asked } = {}) {

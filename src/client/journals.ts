@@ -9,7 +9,7 @@ import type { GrepAnswer, GrepOptions } from '../journals/journal-grep.ts';
 import type { JournalLine } from '../journals/journal-lines.ts';
 import type { JournalSummary } from '../journals/journal-list.ts';
 import { callsOf } from './calls.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 /** `raw` does not hide secrets. */
 interface Shown {
@@ -36,7 +36,7 @@ export interface RemoteJournals {
   ): AsyncGenerator<RecordedEvent>;
 }
 
-export function remoteJournals(connection: Connection, chat: string): RemoteJournals {
+export function remoteJournals(connection: ApiConnection, chat: string): RemoteJournals {
   const calls = callsOf(connection, 'journals');
   return {
     async list(options) {

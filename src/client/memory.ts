@@ -1,17 +1,17 @@
 import type { Cancel } from '../base/cancel.ts';
 import type {
-  Answer,
   Categories,
   IngestEvent,
-  Page,
+  WireAnswer,
   WireContent,
   WireEntryWithVersions,
   WireNewEntry,
+  WirePage,
   WireStored,
 } from '../contract/memory-schemas.ts';
 import type { Readiness, ReindexEvent, Stats } from '../contract/server.ts';
 import { readEvents } from './events.ts';
-import { ask, type Connection, type Sending, send } from './send.ts';
+import { type ApiConnection, ask, type Sending, send } from './send.ts';
 
 interface ChatOption {
   /** Only entries that programs in the sandbox of this chat stored; otherwise the user's memory. */
@@ -42,8 +42,8 @@ export interface FileOptions extends Cancel {
 
 /** Memory entries of the calling user. */
 export interface RemoteMemory {
-  search(text: string, options?: SearchOptions): Promise<Answer>;
-  list(options?: ListOptions): Promise<Page>;
+  search(text: string, options?: SearchOptions): Promise<WireAnswer>;
+  list(options?: ListOptions): Promise<WirePage>;
   categories(options?: Cancel): Promise<Categories>;
   ingest(entry: WireNewEntry, options?: Cancel): Promise<WireStored>;
   /** Stores all of them, or none if one is refused. */
@@ -65,7 +65,7 @@ export interface RemoteMemory {
   ready(options?: Cancel): Promise<Readiness>;
 }
 
-export function remoteMemory(connection: Connection): RemoteMemory {
+export function remoteMemory(connection: ApiConnection): RemoteMemory {
   const base = '/api/v1/context';
   const pathOf = (id: string) => `${base}/${encodeURIComponent(id)}`;
   const stored = async (path: string, sending: Sending) =>
@@ -77,9 +77,12 @@ export function remoteMemory(connection: Connection): RemoteMemory {
 
   return {
     search: (text, { signal, ...options } = {}) =>
-      ask<Answer>(connection, 'GET', `${base}/search`, { query: { q: text, ...queryOf(options) }, signal }),
+      ask<WireAnswer>(connection, 'GET', `${base}/search`, {
+        query: { q: text, ...queryOf(options) },
+        signal,
+      }),
     list: ({ signal, ...options } = {}) =>
-      ask<Page>(connection, 'GET', base, { query: queryOf(options), signal }),
+      ask<WirePage>(connection, 'GET', base, { query: queryOf(options), signal }),
     categories: ({ signal } = {}) => ask<Categories>(connection, 'GET', `${base}/categories`, { signal }),
     ingest: (entry, { signal } = {}) =>
       ask<WireStored>(connection, 'POST', `${base}/ingest`, { json: entry, signal }),

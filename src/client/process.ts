@@ -4,7 +4,7 @@ import type { Cancel } from '../base/cancel.ts';
 import { bytesOf } from '../contract/encoding.ts';
 import type { Process, ProcessEvent } from '../seams/process.ts';
 import { callsOf } from './calls.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 export interface RemoteProcess extends Process {
   /** Yields its output from an offset, up to its exit. Any number of readers. */
@@ -12,7 +12,7 @@ export interface RemoteProcess extends Process {
 }
 
 export function remoteProcess(
-  connection: Connection,
+  connection: ApiConnection,
   chat: string,
   { id, pid, from = 0 }: { readonly id: string; readonly pid: number; readonly from?: number },
 ): RemoteProcess {

@@ -12,7 +12,7 @@ import { type Calls, callsOf } from './calls.ts';
 import { type EgressRequest, egressBody } from './egress.ts';
 import type { RemoteRunEvent, RemoteRunOptions } from './runs.ts';
 import { commandBody, contentBody, type RemoteCommand } from './sandbox.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 import { type Opening, openSocketProcess, piece, type SocketProcess } from './socket-process.ts';
 import { cancelled } from './talk.ts';
 
@@ -32,7 +32,7 @@ export interface FreshSandbox {
 }
 
 export function execFresh(
-  connection: Connection,
+  connection: ApiConnection,
   { undoable: _, ...command }: RemoteCommand,
   { egress, ...sandbox }: FreshSandbox,
   opening: Opening,
@@ -45,7 +45,7 @@ export function execFresh(
 
 /** All events as they happen. Leaving the loop ends the run. */
 export async function* runLive(
-  connection: Connection,
+  connection: ApiConnection,
   code: string | Uint8Array,
   language: string,
   { stdin, files, egress, signal, ...options }: LiveRunOptions,

@@ -18,7 +18,7 @@ import {
   runLive,
 } from './run-socket.ts';
 import { contentBody, type RemoteCommand, withBytes } from './sandbox.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 import type { Opening, SocketProcess } from './socket-process.ts';
 
 export interface RemoteRunOptions extends Omit<RunOptions, 'stdin' | 'user' | 'egress'> {
@@ -56,7 +56,7 @@ export interface RemoteRuns {
   get(id: string, options?: Cancel): Promise<RunRecord>;
 }
 
-export function remoteRuns(connection: Connection): RemoteRuns {
+export function remoteRuns(connection: ApiConnection): RemoteRuns {
   const { run, runEvents, list, get } = callsOf(connection, 'runs');
   return {
     async *stream(code, language, { signal, ...options } = {}) {

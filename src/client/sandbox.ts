@@ -19,7 +19,7 @@ import { type RemoteSandboxEgress, remoteSandboxEgress } from './egress.ts';
 import { type RemoteFiles, remoteFiles } from './files.ts';
 import { type RemoteJournals, remoteJournals } from './journals.ts';
 import { type RemoteProcess, remoteProcess } from './process.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 import { type RemoteSnapshots, remoteSnapshots } from './snapshots.ts';
 import { type Opening, openSocketProcess, type SocketProcess } from './socket-process.ts';
 import { type RemoteSandboxTools, remoteSandboxTools } from './tools.ts';
@@ -66,7 +66,7 @@ export interface RemoteSandbox {
   usage(options?: { readonly everyMs?: number } & Cancel): AsyncGenerator<Usage>;
 }
 
-export function remoteSandbox(connection: Connection, chat: string): RemoteSandbox {
+export function remoteSandbox(connection: ApiConnection, chat: string): RemoteSandbox {
   const calls = callsOf(connection, 'sandboxes');
   const processes = callsOf(connection, 'processes');
   const sockets = callsOf(connection, 'sockets');

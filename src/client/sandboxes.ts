@@ -8,7 +8,7 @@ import type { PullEvent } from '../seams/run.ts';
 import { type Calls, callsOf } from './calls.ts';
 import { type EgressRequest, egressBody } from './egress.ts';
 import { type RemoteSandbox, remoteSandbox } from './sandbox.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 export interface RemoteSandboxSpec extends Omit<PersistentSpec, 'egress'> {
   readonly egress?: EgressSpec | EgressRequest;
@@ -34,7 +34,7 @@ export interface RemoteSandboxes extends Omit<Calls<typeof sandboxes>, Shortened
   rename(chat: string, to: string, options?: Cancel): Promise<SandboxStatus>;
 }
 
-export function remoteSandboxes(connection: Connection): RemoteSandboxes {
+export function remoteSandboxes(connection: ApiConnection): RemoteSandboxes {
   const { create, createEvents, extend, thinking, label, rename, fork, usage, preview, ...calls } = callsOf(
     connection,
     'sandboxes',

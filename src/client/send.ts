@@ -1,18 +1,18 @@
 /** Sends one request; throws an error answer as a `GeodeError`. */
 import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
-import type { Answer, Transport } from './transport.ts';
+import type { HttpAnswer, Transport } from './transport.ts';
 
 /** A host, and the user to act for. */
-export interface Connection {
+export interface ApiConnection {
   readonly transport: Transport;
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+export type QueryValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export interface Sending {
-  readonly query?: Query;
+  readonly query?: QueryValues;
   readonly json?: unknown;
   readonly form?: FormData;
   readonly body?: string | Uint8Array | Blob | AsyncIterable<Uint8Array>;
@@ -24,11 +24,11 @@ export interface Sending {
 }
 
 export async function send(
-  connection: Connection,
+  connection: ApiConnection,
   method: string,
   path: string,
   sending: Sending = {},
-): Promise<Answer> {
+): Promise<HttpAnswer> {
   const body = bodyOf(sending);
   const response = await request(connection, path + queryText(sending.query), {
     method,
@@ -49,7 +49,7 @@ export async function send(
 
 /** The server belongs to this package and checks its own answers, so they are not checked again here. */
 export async function ask<T>(
-  connection: Connection,
+  connection: ApiConnection,
   method: string,
   path: string,
   sending?: Sending,
@@ -58,8 +58,8 @@ export async function ask<T>(
   return jsonOf<T>(response);
 }
 
-async function jsonOf<T>(response: Answer): Promise<T>;
-async function jsonOf(response: Answer): Promise<unknown> {
+async function jsonOf<T>(response: HttpAnswer): Promise<T>;
+async function jsonOf(response: HttpAnswer): Promise<unknown> {
   const text = await response.text().catch((thrown) => {
     throw new GeodeError('server_unreachable', `The answer was incomplete: ${reasonOf(thrown)}`, {
       cause: thrown,
@@ -70,7 +70,7 @@ async function jsonOf(response: Answer): Promise<unknown> {
   return parsed;
 }
 
-export function queryText(query: Query = {}): string {
+export function queryText(query: QueryValues = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const each of [value].flat()) if (each !== undefined) search.append(name, String(each));
@@ -101,7 +101,7 @@ function isStream(body: RequestInit['body']): boolean {
   return typeof body === 'object' && body !== null && 'getReader' in body;
 }
 
-async function request({ transport }: Connection, path: string, init: RequestInit): Promise<Answer> {
+async function request({ transport }: ApiConnection, path: string, init: RequestInit): Promise<HttpAnswer> {
   try {
     return await transport.fetch(path, init);
   } catch (thrown) {
@@ -119,11 +119,11 @@ export function unreachable(
   return new GeodeError('server_unreachable', `${name} does not answer: ${reason}`, { cause: thrown });
 }
 
-async function refusalOf(response: Answer): Promise<GeodeError> {
+async function refusalOf(response: HttpAnswer): Promise<GeodeError> {
   return problemError(parseJson(await response.text())) ?? notGeode(response);
 }
 
-function notGeode({ status }: Answer): GeodeError {
+function notGeode({ status }: HttpAnswer): GeodeError {
   return new GeodeError('server_unreachable', `The server answered ${status} in an unknown format`);
 }
 

@@ -2,7 +2,7 @@
 import type { Cancel } from '../base/cancel.ts';
 import type { Restored, Snapshot, Snapshots } from '../seams/snapshots.ts';
 import { callsOf } from './calls.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 export interface RemoteSnapshots extends Pick<Snapshots, 'list' | 'diff' | 'textDiff' | 'remove'> {
   take(options?: { readonly name?: string } & Cancel): Promise<Snapshot>;
@@ -10,7 +10,7 @@ export interface RemoteSnapshots extends Pick<Snapshots, 'list' | 'diff' | 'text
   undo(options?: Cancel): Promise<Restored>;
 }
 
-export function remoteSnapshots(connection: Connection, chat: string): RemoteSnapshots {
+export function remoteSnapshots(connection: ApiConnection, chat: string): RemoteSnapshots {
   const calls = callsOf(connection, 'snapshots');
   return {
     take: ({ name, ...cancel } = {}) => calls.take(chat, { name }, cancel),

@@ -5,7 +5,7 @@ import type { EgressSpec } from '../seams/egress.ts';
 import type { KeptSolve, SolveEvent, SolveRequest, Verdict } from '../seams/solve.ts';
 import { callsOf } from './calls.ts';
 import { type EgressRequest, egressBody } from './egress.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 /** A solve as the host stores it; times are ISO 8601 text. */
 export type RemoteSolve = Omit<KeptSolve, 'createdAt' | 'attempts'> & {
@@ -73,7 +73,7 @@ export interface RemoteSolves {
   forget(key: string, options?: Cancel): Promise<void>;
 }
 
-export function remoteSolves(connection: Connection): RemoteSolves {
+export function remoteSolves(connection: ApiConnection): RemoteSolves {
   const { solve, resume, list, get } = callsOf(connection, 'solves');
   const crystals = callsOf(connection, 'crystals');
   const from = (egress: RemoteSolveRequest['egress']) => egress && { egress: egressBody(egress) };

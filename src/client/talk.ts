@@ -4,7 +4,7 @@ import { type Cancel, onAbort } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 import { type Free, fromWire, toWire } from '../contract/rename.ts';
 import { pause } from './events.ts';
-import { type Connection, parseJson, problemError } from './send.ts';
+import { type ApiConnection, parseJson, problemError } from './send.ts';
 import type { ClientSocket } from './transport.ts';
 
 export interface Talk<Sent, Received> {
@@ -30,12 +30,12 @@ const mostAheadBytes = 1024 ** 2;
 const drainMs = 5;
 
 export async function openTalk<Sent extends object, Received>(
-  connection: Connection,
+  connection: ApiConnection,
   path: string,
   beginning: Beginning,
 ): Promise<Talk<Sent, Received>>;
 export async function openTalk(
-  { transport, headers }: Connection,
+  { transport, headers }: ApiConnection,
   path: string,
   { first, free, signal }: Beginning,
 ): Promise<Talk<object, unknown>> {

@@ -2,7 +2,7 @@
 import type { Cancel } from '../base/cancel.ts';
 import type { ServedToolSession, ToolCallRecord, ToolServerStatus, ToolSession } from '../seams/tools.ts';
 import { callsOf } from './calls.ts';
-import type { Connection } from './send.ts';
+import type { ApiConnection } from './send.ts';
 
 /** The session of one sandbox. */
 export interface RemoteSandboxTools {
@@ -32,7 +32,7 @@ export interface RemoteTools {
   ): Promise<readonly ToolCallRecord[]>;
 }
 
-export function remoteSandboxTools(connection: Connection, chat: string): RemoteSandboxTools {
+export function remoteSandboxTools(connection: ApiConnection, chat: string): RemoteSandboxTools {
   const calls = callsOf(connection, 'tools');
   return {
     open: ({ tools, replace, ...cancel } = {}) => calls.open(chat, { tools, replace }, cancel),
@@ -41,7 +41,7 @@ export function remoteSandboxTools(connection: Connection, chat: string): Remote
   };
 }
 
-export function remoteTools(connection: Connection): RemoteTools {
+export function remoteTools(connection: ApiConnection): RemoteTools {
   const { list, servers, closeAll, calls } = callsOf(connection, 'tools');
   return {
     list: async (cancel) => (await list(cancel)).sessions,

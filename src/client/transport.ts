@@ -13,7 +13,7 @@ export interface Target {
 export interface Transport {
   /** For error messages: the address that requests are sent to. */
   readonly name: string;
-  fetch(path: string, init: RequestInit): Promise<Answer>;
+  fetch(path: string, init: RequestInit): Promise<HttpAnswer>;
   /**
    * A WebSocket whose binary messages are `ArrayBuffer`s or bytes. An open one has received nothing yet. The signal
    * ends the wait for the handshake, if there is one.
@@ -26,7 +26,7 @@ export interface Transport {
 }
 
 /** The part of `Response` that the client uses. */
-export interface Answer extends Pick<Response, 'ok' | 'status' | 'text' | 'arrayBuffer'> {
+export interface HttpAnswer extends Pick<Response, 'ok' | 'status' | 'text' | 'arrayBuffer'> {
   /** Read it once, and not together with the other reading methods. */
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
 }

@@ -1,5 +1,5 @@
 /** Connects to a host on this machine over its own socket. Only for Node: `client.ts` does not import it. */
-import type { Answer, Transport } from './transport.ts';
+import type { HttpAnswer, Transport } from './transport.ts';
 import { requestOver, type UnixAnswer } from './unix-http.ts';
 import { openUnixSocket } from './unix-socket.ts';
 
@@ -15,7 +15,7 @@ export function unixTransport(socketPath: string): Transport {
  * A replacement for `fetch`, which does not support Unix sockets. The classes of `fetch` take longer to load than
  * most requests take, so they are used only for forms.
  */
-async function fetchOver(socketPath: string, path: string, init: RequestInit): Promise<Answer> {
+async function fetchOver(socketPath: string, path: string, init: RequestInit): Promise<HttpAnswer> {
   const { method = 'GET', signal } = init;
   return answerOf(await requestOver(socketPath, { method, path, signal, ...encoded(path, init) }));
 }
@@ -40,7 +40,7 @@ function isStream(body: object): body is ReadableStream {
   return 'getReader' in body;
 }
 
-function answerOf({ status, body }: UnixAnswer): Answer {
+function answerOf({ status, body }: UnixAnswer): HttpAnswer {
   const bytes = async () => {
     const pieces: Buffer[] = [];
     for await (const piece of body) pieces.push(piece);

@@ -245,8 +245,8 @@ export const categoriesSchema = z
   .object({ categories: z.array(z.object({ name: z.string(), count: z.int() })), total: z.int() })
   .meta({ id: 'Categories' });
 
-export type Answer = z.infer<typeof answerSchema>;
-export type Page = z.infer<typeof pageSchema>;
+export type WireAnswer = z.infer<typeof answerSchema>;
+export type WirePage = z.infer<typeof pageSchema>;
 export type Categories = z.infer<typeof categoriesSchema>;
 export type WireEntry = z.infer<typeof entrySchema>;
 export type WireResult = z.infer<typeof resultSchema>;

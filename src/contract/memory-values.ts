@@ -11,7 +11,7 @@ import type {
   Stored,
 } from '../seams/memory.ts';
 import type {
-  Answer as WireAnswer,
+  WireAnswer,
   WireEntry,
   WireNewEntry,
   WireResult,

@@ -11,14 +11,14 @@ export interface DailyBudget {
   readonly tokens: number | null;
 }
 
-export interface Spent {
+export interface Spending {
   readonly usd: number;
   /** Input and output together. */
   readonly tokens: number;
 }
 
 /** Why no model may be called; undefined if calls are allowed. */
-export function budgetRefusal(spent: Spent, { usd, tokens }: DailyBudget): string | undefined {
+export function budgetRefusal(spent: Spending, { usd, tokens }: DailyBudget): string | undefined {
   if (usd !== null && spent.usd >= usd)
     return `the budget for today is spent: $${spent.usd.toFixed(2)} of $${usd.toFixed(2)} (providers.daily_budget)`;
   if (tokens !== null && spent.tokens >= tokens)
@@ -30,7 +30,7 @@ export function budgetRefusal(spent: Spent, { usd, tokens }: DailyBudget): strin
  * One user's spending on models on one day: Geode's own calls and calls through bindings. Budgets are compared with
  * this total. A part that never wrote to this ledger has spent nothing.
  */
-export function spentOn(ledger: Ledger, user: string, day: string): Spent {
+export function spentOn(ledger: Ledger, user: string, day: string): Spending {
   return ledger.read((sql) => {
     const tables = new Set(
       sql.all`SELECT name FROM sqlite_master WHERE name IN ('model_usage', 'egress_usage')`.map(

@@ -17,7 +17,7 @@ export interface GuestCommand {
 }
 
 /** A live stream of frames, after its `started`. */
-export interface Attachment {
+export interface ProcessAttachment {
   readonly stream: ClientHttp2Stream;
   readonly frames: AsyncGenerator<Frame>;
   readonly pid: number;
@@ -28,7 +28,7 @@ export async function startAttachment(
   link: Link,
   command: GuestCommand,
   cancel: Cancel,
-): Promise<Attachment> {
+): Promise<ProcessAttachment> {
   const first = encodeJson(frameTypes.spec, command);
   return attach(link, '/v1/processes', 0, first, cancel).catch(async (error) => {
     if (isGeodeError(error, 'link_lost') && link.end === undefined)
@@ -45,7 +45,7 @@ export function joinAttachment(
   id: string,
   from: number,
   cancel: Cancel = {},
-): Promise<Attachment> {
+): Promise<ProcessAttachment> {
   return attach(link, `/v1/processes/${id}/attach?from=${from}`, from, undefined, cancel);
 }
 
@@ -55,7 +55,7 @@ async function attach(
   from: number,
   first?: Buffer,
   { signal }: Cancel = {},
-): Promise<Attachment> {
+): Promise<ProcessAttachment> {
   const session = await link.session({ signal });
   const deadline = { ms: startDeadlineMs, what: 'Starting or joining a process', signal };
   return link.guarded(() =>
@@ -85,7 +85,7 @@ function forget(link: Link, id: string): void {
 }
 
 /** The link broke during the start: the process runs already, or it was never started. */
-async function resume(link: Link, id: string, first: Buffer, cancel: Cancel): Promise<Attachment> {
+async function resume(link: Link, id: string, first: Buffer, cancel: Cancel): Promise<ProcessAttachment> {
   try {
     return await joinAttachment(link, id, 0, cancel);
   } catch (error) {

@@ -42,10 +42,10 @@ function isQuick(op: string): boolean {
 }
 
 /** Reach of a call: the workdir only, whatever links exist, or everything that the sandbox's user may access. */
-export type Scope = 'workspace' | 'sandbox';
+export type FileScope = 'workspace' | 'sandbox';
 
 /** The files of a sandbox, each call one request to its guest. */
-export function guestFiles(link: Link, scope: Scope): Files {
+export function guestFiles(link: Link, scope: FileScope): Files {
   const ask = <T>(
     op: string,
     schema: z.ZodType<T>,

@@ -9,7 +9,7 @@ const deadlineMs = 5_000;
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** The first claim binds this object to a guest; later claims prove it. */
-export interface Claim {
+export interface GuestClaim {
   readonly secret: string;
   readonly env: Readonly<Record<string, string>>;
   readonly workdir: string;
@@ -33,7 +33,11 @@ export function newSecret(): string {
  * Authenticates a fresh connection. The first one gives the guest its secret before anything else runs in the
  * sandbox. On every later one both sides prove that they know the secret.
  */
-export async function shakeHands(session: ClientHttp2Session, claim: Claim, fresh: boolean): Promise<void> {
+export async function shakeHands(
+  session: ClientHttp2Session,
+  claim: GuestClaim,
+  fresh: boolean,
+): Promise<void> {
   const nonce = newSecret();
   const hello = await requestJson(session, {
     method: 'POST',

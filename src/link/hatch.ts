@@ -4,7 +4,7 @@ import type { Cancel } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 import type { Denial, Door, DoorSpec, Hatch } from '../seams/egress.ts';
 import type { Link } from './link.ts';
-import { connectionId, pickUp, type Waiting } from './pick-up.ts';
+import { connectionId, pickUp, type WaitingConnection } from './pick-up.ts';
 
 const mostDenials = 200;
 
@@ -85,7 +85,7 @@ export class GuestHatch implements Hatch {
     return this.#denials.filter(({ at }) => at >= since);
   }
 
-  async #pending(): Promise<readonly Waiting[]> {
+  async #pending(): Promise<readonly WaitingConnection[]> {
     return (await this.#link.call('GET', '/v1/hatch', listSchema, { quiet: true })).pending;
   }
 }

@@ -6,7 +6,7 @@ import { GeodeError, isGeodeError } from '../base/errors.ts';
 import type { Activity } from '../seams/sandbox.ts';
 import { ActivityMeter } from './activity-meter.ts';
 import type { Dialer } from './dial.ts';
-import { type Claim, shakeHands } from './handshake.ts';
+import { type GuestClaim, shakeHands } from './handshake.ts';
 import { Pauses, sandboxPaused } from './pauses.ts';
 import { openStream, requestJson, responseOf } from './request.ts';
 import { openSession, pong } from './session.ts';
@@ -14,7 +14,7 @@ import { type Liveness, Watch } from './watch.ts';
 
 export interface LinkOptions {
   readonly dialer: Dialer;
-  readonly claim: Claim;
+  readonly claim: GuestClaim;
   /** The guest was just created and nothing else runs in the sandbox: the first to answer is the guest. */
   readonly fresh: boolean;
   /** The sandbox is paused now: its guest answers after it is resumed. */

@@ -11,7 +11,7 @@ const mostPickingUp = 64;
 export const connectionId = z.string().regex(/^\d{1,20}$/);
 
 /** A connection that waits in the guest; `door` is the door that the guest reports. */
-export interface Waiting {
+export interface WaitingConnection {
   readonly id: string;
   readonly door: string;
 }
@@ -25,7 +25,7 @@ export interface PickUpOptions extends Cancel {
   /** The folder of the calls that pick one up: `/v1/hatch/connections`. */
   readonly path: string;
   /** All that wait, queried when announcements may have been missed. */
-  readonly pending: () => Promise<readonly Waiting[]>;
+  readonly pending: () => Promise<readonly WaitingConnection[]>;
   readonly onConnection: (door: string, stream: Duplex) => void;
 }
 
@@ -51,14 +51,14 @@ export function pickUp(link: Link, options: PickUpOptions): void {
 }
 
 interface Picker {
-  take(waiting: Waiting): void;
+  take(waiting: WaitingConnection): void;
   /** The program has sent this many bytes and closed its sending side. */
   end(id: string, bytes: number): void;
 }
 
 /** Each connection once, announced or found; a limited number at a time. */
 function picker(link: Link, { path, signal, onConnection }: PickUpOptions): Picker {
-  const queue: Waiting[] = [];
+  const queue: WaitingConnection[] = [];
   const known = new Set<string>();
   const open = new Map<string, ConnectionStream>();
   /** Ends that arrived before the answer to the call that picks the connection up. */

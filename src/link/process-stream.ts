@@ -6,7 +6,7 @@ import { GeodeError, isGeodeError } from '../base/errors.ts';
 import { protocolError } from '../base/protocol-error.ts';
 import type { Journal } from '../seams/journal.ts';
 import type { Process, ProcessEvent, SignalName, TerminalSize } from '../seams/process.ts';
-import { type Attachment, type GuestCommand, joinAttachment, startAttachment } from './attachment.ts';
+import { type GuestCommand, joinAttachment, type ProcessAttachment, startAttachment } from './attachment.ts';
 import { encodeFrame, encodeJson, frameTypes, largestPayload } from './frames.ts';
 import type { Link } from './link.ts';
 import { linkLost, parseJson } from './request.ts';
@@ -24,7 +24,7 @@ export class ProcessStream implements Process {
   readonly pid: number;
   readonly #link: Link;
   readonly #journal: Journal | undefined;
-  #attachment: Attachment;
+  #attachment: ProcessAttachment;
   #offset: number;
   #acked: number;
   #reading = false;
@@ -35,7 +35,7 @@ export class ProcessStream implements Process {
   private constructor(
     link: Link,
     id: string,
-    attachment: Attachment,
+    attachment: ProcessAttachment,
     from: number,
     journal: Journal | undefined,
   ) {
@@ -189,7 +189,7 @@ export class ProcessStream implements Process {
   }
 
   /** While the sandbox is paused no deadline applies. */
-  async #reattach(): Promise<Attachment> {
+  async #reattach(): Promise<ProcessAttachment> {
     for (;;) {
       while (this.#link.paused && !this.#dropped) await delay(pausedLookMs);
       this.#idleAttachments += 1;

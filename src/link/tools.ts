@@ -4,7 +4,7 @@ import type { Cancel } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 import type { ToolDoor, ToolPlace } from '../seams/tools.ts';
 import type { Link } from './link.ts';
-import { connectionId, pickUp, type Waiting } from './pick-up.ts';
+import { connectionId, pickUp, type WaitingConnection } from './pick-up.ts';
 
 const pathSchema = z.string().min(1).max(4096);
 const placeSchema = z.object({ path: pathSchema, folder: pathSchema, guest: pathSchema });
@@ -52,7 +52,7 @@ export class GuestTools implements ToolDoor {
     };
   }
 
-  async #pending(): Promise<readonly Waiting[]> {
+  async #pending(): Promise<readonly WaitingConnection[]> {
     const { pending } = await this.#link.call('GET', '/v1/tools', listSchema, { quiet: true });
     return pending.map((id) => ({ id, door: '' }));
   }

@@ -5,7 +5,7 @@ import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { GeodeClient } from '../client/client.ts';
 
 /** The user of a call, and the signal that cancels it. */
-export interface ToolCall {
+export interface ToolContext {
   /** Acts for one user: a tool cannot name another. */
   readonly client: GeodeClient;
   readonly signal: AbortSignal;
@@ -13,7 +13,7 @@ export interface ToolCall {
   readonly progress: (message: string) => void;
 }
 
-interface ToolSpec<Schema extends z.ZodObject, Call extends ToolCall> {
+interface ToolSpec<Schema extends z.ZodObject, Call extends ToolContext> {
   readonly name: string;
   readonly title: string;
   /** For the model that chooses among tools. */
@@ -37,18 +37,18 @@ export interface AskedCall {
 }
 
 /** Provides the tool's context, or throws to refuse the call. */
-export type Conduct<Call extends ToolCall> = (
+export type Conduct<Call extends ToolContext> = (
   asked: AskedCall,
   work: (call: Call) => Promise<object>,
 ) => Promise<object>;
 
-export interface Tool<Call extends ToolCall = ToolCall> {
+export interface Tool<Call extends ToolContext = ToolContext> {
   readonly name: string;
   /** Adds it to a server. */
   add(server: McpServer, conduct: Conduct<Call>): void;
 }
 
-export function defineTool<Schema extends z.ZodObject, Call extends ToolCall = ToolCall>(
+export function defineTool<Schema extends z.ZodObject, Call extends ToolContext = ToolContext>(
   spec: ToolSpec<Schema, Call>,
 ): Tool<Call> {
   const { name, title, description, input, effect, waitsFor = 'work' } = spec;

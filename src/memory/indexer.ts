@@ -15,7 +15,7 @@ import type { ReindexProgress } from '../seams/memory.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
 import type { SearchIndex } from './index/search-index.ts';
 import { chunks } from './text/chunks.ts';
-import { findModel, type Model, registerModel } from './truth/models.ts';
+import { type EmbeddingModel, findModel, registerModel } from './truth/models.ts';
 import {
   countPending,
   countWaiting,
@@ -49,7 +49,7 @@ export class Indexer {
   readonly #index: SearchIndex;
   readonly #queue: EmbedQueue;
   readonly #stopping = new AbortController();
-  #model: Model | null;
+  #model: EmbeddingModel | null;
   #prepared: boolean;
   #running: Promise<void> | null = null;
   #round = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ export class Indexer {
   }
 
   /** Null until the embedder has answered once. */
-  get model(): Model | null {
+  get model(): EmbeddingModel | null {
     return this.#model;
   }
 
@@ -105,7 +105,7 @@ export class Indexer {
   }
 
   /** The model, once the embedder has answered; null if that takes longer than a search should wait. */
-  async modelSoon(): Promise<Model | null> {
+  async modelSoon(): Promise<EmbeddingModel | null> {
     await this.#until(() => this.#model !== null, START_MS);
     return this.#model;
   }
@@ -206,7 +206,7 @@ export class Indexer {
   }
 
   /** A batch for each waiting namespace without one in progress; entries of other models if no namespace waits. */
-  #openLanes(model: Model): void {
+  #openLanes(model: EmbeddingModel): void {
     const free = LANES - this.#lanes.size;
     const waiting = this.#truth.read((sql) => namespacesWaiting(sql, this.#lastLane, LANES * 2));
     for (const namespace of waiting.filter((name) => !this.#lanes.has(name)).slice(0, free)) {
@@ -246,7 +246,7 @@ export class Indexer {
   }
 
   /** The vectors of an entry, a packed one for each chunk. */
-  async #vectorsOf({ text, before, namespace }: Unembedded, model: Model): Promise<EntryVectors> {
+  async #vectorsOf({ text, before, namespace }: Unembedded, model: EmbeddingModel): Promise<EntryVectors> {
     const pieces = chunks(text, this.#queue.embedder.chunkLength);
     // The first chunk is embedded once alone and once after the text before it; its vector is the mean of the two.
     const joined = before === null ? [] : [`${before}\n${pieces[0] ?? ''}`];
@@ -257,7 +257,7 @@ export class Indexer {
     return { model: model.id, chunks: vectors.map((vector) => packVector(vector, model.centre)) };
   }
 
-  async #registered(): Promise<Model> {
+  async #registered(): Promise<EmbeddingModel> {
     if (this.#model !== null && this.#prepared) return this.#model;
     const { embedder } = this.#queue;
     this.#model = await this.#unlessStopped(async () => {

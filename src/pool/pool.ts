@@ -25,7 +25,7 @@ const periodMs = 60_000;
 const idleMs = 10 * periodMs;
 
 /** A sandbox for one caller, once. */
-export interface Claim {
+export interface ClaimedSandbox {
   readonly sandbox: Sandbox;
   /** It was ready before the request. */
   readonly warm: boolean;
@@ -59,7 +59,7 @@ export class Pool implements AsyncDisposable {
     this.#sweep = setInterval(() => this.#endPeriod(), periodMs).unref();
   }
 
-  async claim(kind: Kind, { signal }: Cancel = {}): Promise<Claim> {
+  async claim(kind: Kind, { signal }: Cancel = {}): Promise<ClaimedSandbox> {
     throwIfCancelled(signal, 'Claiming a sandbox');
     if (this.#closing !== undefined) throw closed();
     const since = performance.now();
@@ -147,7 +147,7 @@ export class Pool implements AsyncDisposable {
     };
   }
 
-  #claimOf(stock: Stock, sandbox: Sandbox, warm: boolean, over: () => void): Claim {
+  #claimOf(stock: Stock, sandbox: Sandbox, warm: boolean, over: () => void): ClaimedSandbox {
     let retired: Promise<void> | undefined;
     return {
       sandbox,

@@ -13,7 +13,7 @@ import { kindFor } from './kind.ts';
 import { defaultImages, languageOf } from './languages/index.ts';
 import type { RunOptions } from './options.ts';
 import { FairQueue } from './queue.ts';
-import { streamRun, type Workshop } from './run.ts';
+import { type RunParts, streamRun } from './run.ts';
 import { RunImages } from './run-images.ts';
 
 export interface RunsOptions {
@@ -66,7 +66,7 @@ export interface Runs extends AsyncDisposable {
 export function createRuns(options: RunsOptions): Runs {
   const queue = new FairQueue(options);
   const pool = new Pool(options.pool);
-  const workshop: Workshop = {
+  const workshop: RunParts = {
     queue,
     pool,
     images: options.imageCache ?? new RunImages(options),
@@ -115,7 +115,7 @@ export function createRuns(options: RunsOptions): Runs {
 }
 
 /** Asks a runtime for its guarantees once, not for every run: a run from the pool takes less time than the question. */
-function remembered(choose: RunsOptions['choose']): Workshop['runtime'] {
+function remembered(choose: RunsOptions['choose']): RunParts['runtime'] {
   const known = new Map<RuntimeName | undefined, { runtime: Runtime; found: Available }>();
   return async (name) => {
     const before = known.get(name);

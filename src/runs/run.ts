@@ -11,8 +11,8 @@ import { kindFor, type Supply } from './kind.ts';
 import {
   buildFolder,
   type Language,
-  type Places,
   placesIn,
+  type SourcePlaces,
   type Step,
   sourceName,
 } from './languages/language.ts';
@@ -21,7 +21,7 @@ import { prestartInputOf } from './prestart/prestart-input.ts';
 import type { FairQueue } from './queue.ts';
 
 /** The parts that runs share. */
-export interface Workshop extends Supply {
+export interface RunParts extends Supply {
   readonly queue: FairQueue;
   readonly pool: Pool;
   readonly egress: Egress | undefined;
@@ -38,7 +38,7 @@ type Content = Readonly<Record<string, Uint8Array>>;
 
 /** Runs code once in its own sandbox and yields all events. Leaving the loop ends the run. */
 export async function* streamRun(
-  workshop: Workshop,
+  workshop: RunParts,
   code: string | Uint8Array,
   language: Language,
   given: RunOptions,
@@ -89,7 +89,7 @@ export async function* streamRun(
 
 /** Undefined if the run has no network: then nothing listens. */
 async function openHatch(
-  { egress }: Workshop,
+  { egress }: RunParts,
   sandbox: Sandbox,
   { egress: asked, user = '', signal }: RunOptions,
 ): Promise<OpenHatch | undefined> {
@@ -159,7 +159,7 @@ async function* compile(
   throw unfinished();
 }
 
-function commandOf(language: Language, places: Places, options: RunOptions): Command {
+function commandOf(language: Language, places: SourcePlaces, options: RunOptions): Command {
   const { argv, env } = language.run(places);
   const { stdin, cwd, timeoutMs = defaultTimeoutMs } = options;
   return {

@@ -8,7 +8,7 @@ export interface AdmissionLimits {
 }
 
 /** The user of each sandbox. */
-export interface RoomList {
+export interface RunningUsers {
   /** The running sandboxes. */
   running(): readonly string[];
   /** Sandboxes that may be running, not checked yet. */
@@ -20,10 +20,10 @@ export interface RoomList {
 /** Counts running sandboxes by checking them, plus starts in progress. There is no counter that could drift. */
 export class Admission {
   readonly #limits: AdmissionLimits;
-  readonly #census: RoomList;
+  readonly #census: RunningUsers;
   readonly #coming: string[] = [];
 
-  constructor(limits: AdmissionLimits, census: RoomList) {
+  constructor(limits: AdmissionLimits, census: RunningUsers) {
     this.#limits = limits;
     this.#census = census;
   }

@@ -7,7 +7,7 @@ export interface SweepPolicy {
 }
 
 /** The current facts for the decision. Times are in ms since 1970. */
-export interface Standing {
+export interface IdleFacts {
   readonly state: 'running' | 'stopped';
   /** Processes, streams and calls in progress. */
   readonly open: number;
@@ -19,13 +19,13 @@ export interface Standing {
   readonly thinkingUntil: number;
 }
 
-export type Verdict = 'keep' | 'stop' | 'remove';
+export type IdleAction = 'keep' | 'stop' | 'remove';
 
 /**
  * Idleness starts at the *end* of the last activity. Anything in progress, a lease and a caller's reservation count
  * as activity. A time in the future, as after a clock was set back, counts as activity too.
  */
-export function verdictOn(standing: Standing, { idleMs, removeMs }: SweepPolicy, now: number): Verdict {
+export function verdictOn(standing: IdleFacts, { idleMs, removeMs }: SweepPolicy, now: number): IdleAction {
   if (standing.open > 0) return 'keep';
   const idleFor = now - Math.max(standing.activeAt, standing.keptUntil, standing.thinkingUntil);
   const past = (limitMs: number | null) => limitMs !== null && idleFor >= limitMs;

@@ -1,7 +1,7 @@
 import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
 import { reasonOf } from '../base/errors.ts';
 import type { SweepReport } from '../seams/persistent.ts';
-import { type Standing, type SweepPolicy, type Verdict, verdictOn } from './idle.ts';
+import { type IdleAction, type IdleFacts, type SweepPolicy, verdictOn } from './idle.ts';
 import type { Registry } from './registry.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 import { activeAt } from './status.ts';
@@ -18,7 +18,7 @@ export async function sweep(
     failed: [] as { id: string; reason: string }[],
   };
   registry.noteActivity();
-  const judged = (entry: SandboxRow): Verdict =>
+  const judged = (entry: SandboxRow): IdleAction =>
     entry.removing ? 'remove' : verdictOn(standingOf(registry, entry), policy, Date.now());
   for (const entry of registry.table.all()) {
     throwIfCancelled(signal, 'The sweep');
@@ -35,7 +35,7 @@ export async function sweep(
   return report;
 
   /** The turn may have taken long to come, so everything is checked again. */
-  async function carryOut({ id, user, chat }: SandboxRow): Promise<Verdict> {
+  async function carryOut({ id, user, chat }: SandboxRow): Promise<IdleAction> {
     const entry = registry.table.find(user, chat);
     if (entry === undefined || entry.id !== id) return 'keep';
     const verdict = judged(entry);
@@ -48,7 +48,7 @@ export async function sweep(
 }
 
 /** If we cannot tell whether it runs, leave it alone. */
-function standingOf(registry: Registry, entry: SandboxRow): Standing {
+function standingOf(registry: Registry, entry: SandboxRow): IdleFacts {
   const held = registry.heldOf(entry);
   return {
     state: held === undefined ? 'stopped' : 'running',

@@ -67,7 +67,7 @@ export interface ToolSessionOptions extends Cancel {
 }
 
 /** A running sandbox of a user and a chat. */
-type ToolSandbox = AttachedSandbox & ToolOwner;
+type OwnedSandbox = ToolSandbox & ToolOwner;
 
 /** One call of a tool, in the audit. Arguments are shortened and free of secrets; answers are not stored. */
 export interface ToolCallRecord extends ToolOwner {
@@ -110,9 +110,9 @@ export interface ToolConnection extends AsyncDisposable {
 
 export interface ToolSessions extends SandboxTools, AsyncDisposable {
   /** Creates the session of a sandbox, or returns the existing one; `tools` replaces its list of tools. */
-  open(sandbox: ToolSandbox, options?: ToolSessionOptions): Promise<ServedToolSession>;
+  open(sandbox: OwnedSandbox, options?: ToolSessionOptions): Promise<ServedToolSession>;
   /** Ends the existing session with its connections, and creates another. */
-  replace(sandbox: ToolSandbox, options?: ToolSessionOptions): Promise<ServedToolSession>;
+  replace(sandbox: OwnedSandbox, options?: ToolSessionOptions): Promise<ServedToolSession>;
   /** Undefined if there is no session. */
   get(user: string, chat: string): ToolSession | undefined;
   /** Oldest first. */
@@ -127,7 +127,7 @@ export interface ToolSessions extends SandboxTools, AsyncDisposable {
     options?: { readonly chat?: string; readonly limit?: number },
   ): readonly ToolCallRecord[];
   /** Opens the session of a sandbox, or takes the existing one, and connects to it from the host. */
-  connect(sandbox: ToolSandbox, options?: Cancel): Promise<ToolConnection>;
+  connect(sandbox: OwnedSandbox, options?: Cancel): Promise<ToolConnection>;
   /** The operator's servers. */
   servers(): readonly ToolServerStatus[];
   /** The names of all possible tools; `NAME__*` for a server that was never started. */
@@ -139,7 +139,7 @@ export interface ToolSessions extends SandboxTools, AsyncDisposable {
 /** The tool sessions as the persistent sandboxes see them. */
 export interface SandboxTools {
   /** Serves the session of a sandbox that this host took over, if it has one. Idempotent. */
-  attach(sandbox: AttachedSandbox, owner: ToolOwner, options?: Cancel): Promise<void>;
+  attach(sandbox: ToolSandbox, owner: ToolOwner, options?: Cancel): Promise<void>;
   /** Environment variables that show commands where the tools are; empty without a session. */
   env(sandboxId: string): Readonly<Record<string, string>>;
   /** The sandbox now has another chat's name. */
@@ -148,7 +148,7 @@ export interface SandboxTools {
   forget(sandboxId: string): void;
 }
 
-export type AttachedSandbox = Pick<Sandbox, 'id' | 'limits' | 'tools' | 'files' | 'workdir' | 'env'>;
+export type ToolSandbox = Pick<Sandbox, 'id' | 'limits' | 'tools' | 'files' | 'workdir' | 'env'>;
 
 /** For sandboxes without sessions. */
 export const noTools: SandboxTools = {

@@ -1,6 +1,6 @@
 import type { ShellPolicy } from '../seams/shell-policy.ts';
 import { type Budget, limits } from './limits.ts';
-import { excerpt, Refusal, type RuleName } from './verdict.ts';
+import { CommandRefusal, excerpt, type RuleName } from './verdict.ts';
 
 /** The source of a text, if that alone forbids running it. */
 export type Source = 'downloaded' | 'connection' | 'shell' | 'decoded';
@@ -22,7 +22,7 @@ export interface Argument {
 }
 
 /** The context that checking one command needs. */
-export interface Frame {
+export interface CommandFrame {
   readonly policy: Required<ShellPolicy>;
   readonly budget: Budget;
   readonly depth: number;
@@ -40,12 +40,12 @@ export interface Frame {
 /** Placeholder for text that the policy does not compute. */
 export const unknown = '\uE000';
 
-export function refuse(frame: Frame, rule: RuleName, reason: string): never {
-  throw new Refusal(rule, reason, excerpt(frame.at));
+export function refuse(frame: CommandFrame, rule: RuleName, reason: string): never {
+  throw new CommandRefusal(rule, reason, excerpt(frame.at));
 }
 
 /** The frame of a script inside a script. Folder changes stay inside. */
-export function nested(frame: Frame, change: Partial<Frame> = {}): Frame {
+export function nested(frame: CommandFrame, change: Partial<CommandFrame> = {}): CommandFrame {
   if (frame.depth >= limits.depth) refuse(frame, 'too-complex', 'The command is nested too deeply.');
   return { ...frame, depth: frame.depth + 1, place: { ...frame.place }, ...change };
 }
@@ -68,7 +68,7 @@ export function dropStart(argument: Argument, characters: number): Argument {
 }
 
 /** Refuses to run a text because of its source. */
-export function checkSource(source: Source | undefined, frame: Frame): void {
+export function checkSource(source: Source | undefined, frame: CommandFrame): void {
   if (source === 'downloaded') {
     refuse(frame, 'download-and-run', 'It would run a download that nobody has checked.');
   } else if (source === 'decoded') {

@@ -1,4 +1,4 @@
-import { type Argument, checkSource, type Frame, refuse, type Stream, unknown } from './frame.ts';
+import { type Argument, type CommandFrame, checkSource, refuse, type Stream, unknown } from './frame.ts';
 import { isGlob, matchesGlob } from './glob.ts';
 import { outputOf } from './output.ts';
 import { destroy } from './rules/destroy.ts';
@@ -11,7 +11,7 @@ import { runners } from './runners.ts';
 const rules = [reverseShell, device, destroy, keyFiles];
 
 /** Checks one program with its arguments: by the rules, then by the commands that the program itself runs. */
-export function invoke(words: readonly Argument[], frame: Frame): Stream {
+export function invoke(words: readonly Argument[], frame: CommandFrame): Stream {
   const [program, ...args] = words;
   if (program === undefined || program.text === '') return {};
   frame.budget.spend(words.map(({ text }) => text).join(' '));

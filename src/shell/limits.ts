@@ -1,4 +1,4 @@
-import { Refusal } from './verdict.ts';
+import { CommandRefusal } from './verdict.ts';
 
 /** The maximum cost of checking one command. A command above any limit is refused, never allowed. */
 export const limits = {
@@ -23,6 +23,6 @@ export class Budget {
   /** Counts one step and the length of a text. */
   spend(text: string): void {
     this.#left -= 1 + Math.floor(text.length / stretch);
-    if (this.#left < 0) throw new Refusal('too-complex', 'The command is too large to check.', text);
+    if (this.#left < 0) throw new CommandRefusal('too-complex', 'The command is too large to check.', text);
   }
 }

@@ -1,6 +1,6 @@
 import { type Argument, literal, type Source, type Stream } from './frame.ts';
 import { given, readOptions, valuesOf } from './options.ts';
-import type { Call } from './rules/rule.ts';
+import type { ProgramCall } from './rules/rule.ts';
 
 const fetchers = new Set(
   'curl wget aria2c fetch http https httpie lynx w3m links elinks ftp lftp tftp'.split(' '),
@@ -9,7 +9,7 @@ const connectors = new Set('nc ncat netcat nc.traditional nc.openbsd telnet soca
 const decoders = new Set(['base64', 'base32', 'basenc']);
 
 /** The output of a program: its text if the command contains it literally, otherwise its source. */
-export function outputOf(call: Call): Stream {
+export function outputOf(call: ProgramCall): Stream {
   const { name, args, frame } = call;
   if (name === 'echo' || name === 'printf') return printed(name, args);
   if (name === 'cat' || name === 'tee') {
@@ -20,7 +20,7 @@ export function outputOf(call: Call): Stream {
   return { source: sourceOf(call) };
 }
 
-function sourceOf({ name, args, frame }: Call): Source | undefined {
+function sourceOf({ name, args, frame }: ProgramCall): Source | undefined {
   const { source } = frame.input;
   if (fetchers.has(name)) return 'downloaded';
   if (connectors.has(name)) return 'connection';

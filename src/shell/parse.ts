@@ -1,18 +1,18 @@
 import { type ParsedScript, parse } from 'unbash';
 import { limits } from './limits.ts';
-import { excerpt, Refusal } from './verdict.ts';
+import { CommandRefusal, excerpt } from './verdict.ts';
 
 /** Parses a script like bash. Throws a refusal if the text has an error or is too expensive to parse. */
 export function parseScript(source: string): ParsedScript {
   if (source.includes('\0')) {
-    throw new Refusal('unparsable', 'The command contains a NUL byte.', excerpt(source));
+    throw new CommandRefusal('unparsable', 'The command contains a NUL byte.', excerpt(source));
   }
   checkCost(source);
   const script = parse(source);
   const error = script.errors?.[0];
   if (error !== undefined) {
     const at = source.slice(Math.max(0, error.pos - 40), error.pos + 40);
-    throw new Refusal('unparsable', `The command cannot be parsed: ${error.message}.`, excerpt(at));
+    throw new CommandRefusal('unparsable', `The command cannot be parsed: ${error.message}.`, excerpt(at));
   }
   return script;
 }
@@ -29,6 +29,6 @@ function checkCost(source: string): void {
   }
   const oldArithmetic = source.split('$[').length - 1;
   if (deepest > limits.openBraces || braces > limits.braces || oldArithmetic > limits.oldArithmetic) {
-    throw new Refusal('too-complex', 'The command has too many brackets.', excerpt(source));
+    throw new CommandRefusal('too-complex', 'The command has too many brackets.', excerpt(source));
   }
 }

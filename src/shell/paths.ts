@@ -1,4 +1,4 @@
-import { type Frame, unknown } from './frame.ts';
+import { type CommandFrame, unknown } from './frame.ts';
 
 /**
  * A path in parts, each a shell pattern, after `//`, `.` and `..` are resolved. `rooted` is false if it starts in a
@@ -9,7 +9,7 @@ export interface Path {
   readonly parts: readonly string[];
 }
 
-export function resolvePath(pattern: string, { place }: Pick<Frame, 'place'>): Path {
+export function resolvePath(pattern: string, { place }: Pick<CommandFrame, 'place'>): Path {
   if (pattern.startsWith('/')) return normalize(pattern, true);
   if (pattern.startsWith(unknown) || place.folder === undefined) return normalize(pattern, false);
   return normalize(`${place.folder}/${pattern}`, true);

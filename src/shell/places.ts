@@ -1,7 +1,7 @@
 import type { ShellPolicy } from '../seams/shell-policy.ts';
 import { isGlob, matchesGlob } from './glob.ts';
 import type { Path } from './paths.ts';
-import { covers, isAt, isBelow, mentions, type Place, readPlace, readPlaces } from './place.ts';
+import { covers, isAt, isBelow, mentions, type ProtectedPath, readPlace, readPlaces } from './place.ts';
 
 /** The protected paths, and the questions that rules ask about a path. */
 type Folders = Required<Pick<ShellPolicy, 'home' | 'workspace'>>;
@@ -82,7 +82,7 @@ export function holdsKeyFiles(path: Path, folders: Folders): boolean {
 
 const etc = readPlace('/etc');
 
-function homes({ home }: Folders): Place[] {
+function homes({ home }: Folders): ProtectedPath[] {
   return [readPlace(home), ...homesEverywhere];
 }
 

@@ -1,17 +1,17 @@
 import { defaultShellPolicy, type ShellPolicy } from '../seams/shell-policy.ts';
 import { unknown } from './frame.ts';
 import { Budget, limits } from './limits.ts';
-import { excerpt, Refusal, type RuleName, ruleHints, type Verdict } from './verdict.ts';
+import { CommandRefusal, type CommandVerdict, excerpt, type RuleName, ruleHints } from './verdict.ts';
 import { runText } from './walk.ts';
 
 /** Checks one command. Never throws: refuses a command that it cannot check completely. */
-export function judge(command: string, policy: ShellPolicy = defaultShellPolicy): Verdict {
+export function judge(command: string, policy: ShellPolicy = defaultShellPolicy): CommandVerdict {
   if (policy.mode === 'permissive') return { allowed: true };
   try {
     inspect(command, policy);
     return { allowed: true };
   } catch (thrown) {
-    if (thrown instanceof Refusal) return blocked(thrown.rule, thrown.message, thrown.at);
+    if (thrown instanceof CommandRefusal) return blocked(thrown.rule, thrown.message, thrown.at);
     // Stack overflow or a defect: an unchecked command does not run.
     return blocked('too-complex', 'The command is too complex to check.', command);
   }
@@ -19,7 +19,11 @@ export function judge(command: string, policy: ShellPolicy = defaultShellPolicy)
 
 function inspect(command: string, given: ShellPolicy): void {
   if (Buffer.byteLength(command) > limits.commandBytes) {
-    throw new Refusal('too-long', `The command is longer than ${limits.commandBytes / 1024} KiB.`, command);
+    throw new CommandRefusal(
+      'too-long',
+      `The command is longer than ${limits.commandBytes / 1024} KiB.`,
+      command,
+    );
   }
   const policy = { workspace: '/workspace', home: '/root', ...given };
   // The command must not contain the placeholder for unknown text.
@@ -36,6 +40,6 @@ function inspect(command: string, given: ShellPolicy): void {
   });
 }
 
-function blocked(rule: RuleName, reason: string, at: string): Verdict {
+function blocked(rule: RuleName, reason: string, at: string): CommandVerdict {
   return { allowed: false, rule, reason, hint: ruleHints[rule], at: excerpt(at) };
 }

@@ -1,7 +1,7 @@
 import {
   type Argument,
+  type CommandFrame,
   checkSource,
-  type Frame,
   literal,
   nested,
   refuse,
@@ -13,13 +13,13 @@ import { type OptionSpec, readOptions, valuesOf } from './options.ts';
 import { inputWords, scriptsOf } from './output.ts';
 import { resolvePath } from './paths.ts';
 import { readFind } from './rules/find.ts';
-import type { Call } from './rules/rule.ts';
+import type { ProgramCall } from './rules/rule.ts';
 import { checkVariable } from './rules/variables.ts';
 import { excerpt } from './verdict.ts';
 import { runArgument, runText } from './walk.ts';
 
 /** Programs that run other commands. Returns their output; undefined for all other programs. */
-type Runner = (call: Call) => Stream | undefined;
+type Runner = (call: ProgramCall) => Stream | undefined;
 
 /** Programs whose operands are a command, after their options and some operands of their own. */
 const wrappers: Readonly<Record<string, OptionSpec & { readonly operands?: number }>> = {
@@ -82,7 +82,7 @@ export const runners: ReadonlyMap<string, Runner> = new Map<string, Runner>([
 ]);
 
 /** The last folder of a group applies to the commands after it. */
-function changeFolder({ args, frame }: Call): Stream {
+function changeFolder({ args, frame }: ProgramCall): Stream {
   const target = readOptions(args, {}).operands[0]?.pattern ?? frame.policy.home;
   const path = resolvePath(target, frame);
   const isKnown = path.rooted && !path.parts.some((part) => part.includes(unknown));
@@ -110,7 +110,7 @@ function runnerOf(spec: OptionSpec & { readonly operands?: number }): Runner {
   };
 }
 
-function runShell({ args, frame }: Call): Stream | undefined {
+function runShell({ args, frame }: ProgramCall): Stream | undefined {
   let letters = '';
   let at = 0;
   for (; /^[-+]./.test(args[at]?.text ?? ''); at++) {
@@ -134,7 +134,7 @@ function runShell({ args, frame }: Call): Stream | undefined {
 }
 
 /** A shell that reads its commands from standard input. */
-function runInput(frame: Frame): Stream {
+function runInput(frame: CommandFrame): Stream {
   const { source, text } = frame.input;
   checkSource(source, frame);
   if (text !== undefined) return { ...runText(text, { ...frame, input: {} }), text: undefined };
@@ -143,18 +143,18 @@ function runInput(frame: Frame): Stream {
 }
 
 /** Interpreters of other languages: the policy checks where the code comes from, not the code. */
-function runInterpreter({ args, frame }: Call): Stream | undefined {
+function runInterpreter({ args, frame }: ProgramCall): Stream | undefined {
   for (const { source } of args) checkSource(source, frame);
   const [first] = args;
   if (first === undefined || first.text === '-') checkSource(frame.input.source, frame);
   return undefined;
 }
 
-function runEval({ args, frame }: Call): Stream {
+function runEval({ args, frame }: ProgramCall): Stream {
   return runWords(args, frame);
 }
 
-function runWords(words: readonly Argument[], frame: Frame): Stream {
+function runWords(words: readonly Argument[], frame: CommandFrame): Stream {
   for (const { source } of words) checkSource(source, frame);
   const text = words.map((word) => word.text).join(' ');
   return runArgument(
@@ -163,7 +163,7 @@ function runWords(words: readonly Argument[], frame: Frame): Stream {
   );
 }
 
-function runSource({ args: [file], frame }: Call): Stream {
+function runSource({ args: [file], frame }: ProgramCall): Stream {
   checkSource(file?.source, frame);
   if (file?.text === '/dev/stdin') return runInput(frame);
   if (frame.policy.mode === 'strict') refuse(frame, 'dynamic', 'The script is not part of the command.');
@@ -171,7 +171,7 @@ function runSource({ args: [file], frame }: Call): Stream {
 }
 
 /** `{}` means the folders where the search starts, unless the search is selective. */
-function runFind({ args, frame }: Call): undefined {
+function runFind({ args, frame }: ProgramCall): undefined {
   const search = readFind(args);
   const found = search.selective ? [literal(`${unknown}file`)] : search.starts;
   for (const command of search.commands) {
@@ -184,7 +184,7 @@ function runFind({ args, frame }: Call): undefined {
   }
 }
 
-function runXargs({ args, frame }: Call): Stream {
+function runXargs({ args, frame }: ProgramCall): Stream {
   const options = readOptions(args, {
     short: 'adEILnPs',
     long: ['arg-file', 'delimiter', 'max-args', 'max-procs', 'max-chars', 'replace', 'max-lines'],
@@ -215,7 +215,7 @@ function runXargs({ args, frame }: Call): Stream {
 }
 
 /** `watch command`, `parallel 'command {}' ::: a b`: the words form one script. */
-function runJoined({ args, frame }: Call): Stream {
+function runJoined({ args, frame }: ProgramCall): Stream {
   const { operands } = readOptions(args, { short: 'njPaSNIL', stopsAtOperand: true });
   const end = operands.findIndex(({ text }) => text.startsWith(':::'));
   const items = end < 0 ? [] : operands.slice(end + 1);
@@ -229,7 +229,7 @@ function runJoined({ args, frame }: Call): Stream {
 }
 
 /** `flock file command`, `flock file -c script`. */
-function runLocked({ args, frame }: Call): Stream {
+function runLocked({ args, frame }: ProgramCall): Stream {
   const spec = { short: 'wE', long: ['timeout', 'wait'], stopsAtOperand: true };
   const [, first, ...rest] = readOptions(args, spec).operands;
   if (first === undefined) return {};
@@ -239,7 +239,7 @@ function runLocked({ args, frame }: Call): Stream {
 }
 
 /** `su user -c script`, `runuser -u user -- command`. */
-function runOption({ name, args, frame }: Call): Stream {
+function runOption({ name, args, frame }: ProgramCall): Stream {
   const scripts = scriptsOf(args, 'cgGsuwBIOTmEo', 'command', 'session-command');
   if (scripts.length > 0) return runWords(scripts.slice(0, 1), nested(frame));
   const options = readOptions(args, { short: 'gGsuw', stopsAtOperand: true });

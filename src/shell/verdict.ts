@@ -31,10 +31,10 @@ interface Blocked {
   readonly at: string;
 }
 
-export type Verdict = { readonly allowed: true } | Blocked;
+export type CommandVerdict = { readonly allowed: true } | Blocked;
 
 /** Thrown inside the policy only. */
-export class Refusal extends Error {
+export class CommandRefusal extends Error {
   override readonly name = 'Refusal';
   readonly rule: RuleName;
   readonly at: string;

@@ -1,5 +1,5 @@
 import type { Command, Redirection, Statement, SyntaxNode } from 'unbash';
-import { type Frame, nested, refuse, type Stream } from './frame.ts';
+import { type CommandFrame, nested, refuse, type Stream } from './frame.ts';
 import { invoke } from './invoke.ts';
 import { parseScript } from './parse.ts';
 import { checkFunction, checkLoop } from './rules/fork-bomb.ts';
@@ -8,13 +8,13 @@ import { checkAssignment } from './rules/variables.ts';
 import { readText, readWord, runSubstitutions } from './words.ts';
 
 /** Checks a script inside the command: the text of `sh -c`, of a here-document, of `eval`. */
-export function runText(script: string, frame: Frame): Stream {
+export function runText(script: string, frame: CommandFrame): Stream {
   frame.budget.spend(script);
   return runStatements(parseScript(script).commands, nested(frame, { script }));
 }
 
 /** Checks a list of commands. Returns the output of the last command whose output is known. */
-export function runStatements(statements: readonly Statement[], frame: Frame): Stream {
+export function runStatements(statements: readonly Statement[], frame: CommandFrame): Stream {
   let output: Stream = {};
   for (const { command } of statements) {
     const next = run(command, frame);
@@ -24,7 +24,7 @@ export function runStatements(statements: readonly Statement[], frame: Frame): S
 }
 
 /** Checks one node of the syntax tree and everything below it. */
-function run(node: SyntaxNode, frame: Frame): Stream {
+function run(node: SyntaxNode, frame: CommandFrame): Stream {
   frame.budget.spend('');
   switch (node.type) {
     case 'Command':
@@ -66,7 +66,7 @@ function run(node: SyntaxNode, frame: Frame): Stream {
   }
 }
 
-function runChildren(node: SyntaxNode, frame: Frame): Stream {
+function runChildren(node: SyntaxNode, frame: CommandFrame): Stream {
   const children: SyntaxNode[] = 'word' in node ? [node.word] : [];
   for (const key of ['wordlist', 'clause', 'then', 'elif', 'else', 'items', 'body'] as const) {
     const value: unknown = Reflect.get(node, key);
@@ -85,7 +85,7 @@ function isNode(value: unknown): value is SyntaxNode {
   return typeof value === 'object' && value !== null && 'type' in value;
 }
 
-function runCommand(command: Command, frame: Frame): Stream {
+function runCommand(command: Command, frame: CommandFrame): Stream {
   const inner = { ...frame, at: frame.script.slice(command.pos, command.end) };
   for (const item of command.prefix) if (item.type === 'Assignment') checkAssignment(item, inner);
   return redirected(command.redirects, inner, (ready) => {
@@ -100,7 +100,11 @@ function runCommand(command: Command, frame: Frame): Stream {
 }
 
 /** Runs a command with its redirects checked, and with its standard input if the script contains it literally. */
-function redirected(redirects: readonly Redirection[], frame: Frame, work: (inner: Frame) => Stream): Stream {
+function redirected(
+  redirects: readonly Redirection[],
+  frame: CommandFrame,
+  work: (inner: CommandFrame) => Stream,
+): Stream {
   let { input } = frame;
   let isWritten = false;
   for (const redirect of redirects) {
@@ -129,7 +133,7 @@ function redirected(redirects: readonly Redirection[], frame: Frame, work: (inne
 /** Refuses a script in strict mode if it contains an expansion. */
 export function runArgument(
   script: { readonly text: string; readonly dynamic: boolean },
-  frame: Frame,
+  frame: CommandFrame,
 ): Stream {
   if (frame.policy.mode === 'strict' && script.dynamic) {
     refuse(frame, 'dynamic', 'The script is not written out.');

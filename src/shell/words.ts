@@ -1,10 +1,10 @@
 import { forEachChild, type SyntaxNode, type Word, type WordPart } from 'unbash';
-import { type Argument, type Frame, nested, protect, refuse, type Source, unknown } from './frame.ts';
+import { type Argument, type CommandFrame, nested, protect, refuse, type Source, unknown } from './frame.ts';
 import { limits } from './limits.ts';
 import { runStatements } from './walk.ts';
 
 /** The arguments in a word. Expansions other than `~` and `$HOME` are not computed. */
-export function readWord(word: Word, frame: Frame): Argument[] {
+export function readWord(word: Word, frame: CommandFrame): Argument[] {
   frame.budget.spend(word.text);
   if (word.parts === undefined) return [inHome(word.text, spelled(word.value), frame)];
   let results: Argument[] = [spelled('')];
@@ -18,11 +18,11 @@ export function readWord(word: Word, frame: Frame): Argument[] {
 }
 
 /** The text of a word that is not split: the target of a redirect, a here-string. */
-export function readText(word: Word, frame: Frame): Argument {
+export function readText(word: Word, frame: CommandFrame): Argument {
   return readWord(word, frame)[0] ?? spelled('');
 }
 
-function readPart(part: WordPart, frame: Frame): Argument {
+function readPart(part: WordPart, frame: CommandFrame): Argument {
   switch (part.type) {
     case 'Literal':
     case 'SingleQuoted':
@@ -51,7 +51,7 @@ function readPart(part: WordPart, frame: Frame): Argument {
 }
 
 /** Checks every script in a node, such as `$(…)`, and returns the source of their output. */
-export function runSubstitutions(node: SyntaxNode, frame: Frame): Source | undefined {
+export function runSubstitutions(node: SyntaxNode, frame: CommandFrame): Source | undefined {
   frame.budget.spend('');
   if ('script' in node) {
     const input = node.type === 'ProcessSubstitution' && node.operator === '>' ? frame.input : {};
@@ -91,7 +91,7 @@ function alternatives(text: string): Argument[] {
 }
 
 /** `~` and `~user` at the start of a word. */
-function inHome(spelling: string, word: Argument, { policy }: Frame): Argument {
+function inHome(spelling: string, word: Argument, { policy }: CommandFrame): Argument {
   const user = /^~([\w-]*)(?=\/|$)/.exec(spelling)?.[1];
   if (user === undefined) return word;
   const home = user === '' ? policy.home : user === 'root' ? '/root' : `/home/${user}`;

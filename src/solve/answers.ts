@@ -45,7 +45,7 @@ export const judgementShape = z.object({
 });
 
 /** Tokens and money spent, even if the answer was useless. */
-export interface Spent {
+export interface AnswerCost {
   readonly usage: TokenUsage;
   readonly cost: number;
 }
@@ -60,7 +60,7 @@ export async function* askFor<T>(
   {
     signal,
     onSpent,
-  }: { readonly signal?: AbortSignal | undefined; readonly onSpent: (spent: Spent) => void },
+  }: { readonly signal?: AbortSignal | undefined; readonly onSpent: (spent: AnswerCost) => void },
 ): AsyncGenerator<string, T> {
   let messages = request.messages;
   for (let lastTry = false; ; lastTry = true) {
@@ -89,7 +89,7 @@ async function* stream(
   model: Model,
   request: ModelRequest,
   signal: AbortSignal | undefined,
-  onSpent: (spent: Spent) => void,
+  onSpent: (spent: AnswerCost) => void,
 ): AsyncGenerator<string, ModelAnswer> {
   for await (const event of model.stream(request, { signal })) {
     if (event.type === 'text-delta') {
@@ -108,7 +108,7 @@ async function* stream(
   );
 }
 
-export function addSpent(a: Spent, b: Spent): Spent {
+export function addSpent(a: AnswerCost, b: AnswerCost): AnswerCost {
   return { usage: addUsage(a.usage, b.usage), cost: a.cost + b.cost };
 }
 

@@ -1,7 +1,7 @@
 import { noUsage } from '../base/prices.ts';
 import type { EventSink } from '../seams/events.ts';
 import type { Attempt } from '../seams/solve.ts';
-import { addSpent, type Spent } from './answers.ts';
+import { type AnswerCost, addSpent } from './answers.ts';
 import { similarity } from './similarity.ts';
 import { newAttempt, type SolveTable } from './solve-table.ts';
 
@@ -56,8 +56,8 @@ export class AttemptLog {
     return this.#attempts[attempt.number - 1] ?? attempt;
   }
 
-  spent(): Spent {
-    return this.#attempts.reduce<Spent>(addSpent, { usage: noUsage, cost: 0 });
+  spent(): AnswerCost {
+    return this.#attempts.reduce<AnswerCost>(addSpent, { usage: noUsage, cost: 0 });
   }
 
   /** It failed and no other one follows. */

@@ -2,7 +2,14 @@ import type { Cancel } from '../base/cancel.ts';
 import { isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Model, Models } from '../seams/model.ts';
 import type { Attempt, SolveEvent, SolveRequest, Verdict } from '../seams/solve.ts';
-import { addSpent, askFor, judgementShape, reflectionShape, type Spent, solutionShape } from './answers.ts';
+import {
+  type AnswerCost,
+  addSpent,
+  askFor,
+  judgementShape,
+  reflectionShape,
+  solutionShape,
+} from './answers.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import { judgePrompt, type Prompt, reflectionPrompt, solutionPrompt } from './prompts.ts';
 
@@ -103,7 +110,7 @@ export class Author {
     { instructions, text }: Prompt,
     shape: Shape<T>,
   ): AsyncGenerator<string, T> {
-    let spent: Spent = this.#log.current(attempt);
+    let spent: AnswerCost = this.#log.current(attempt);
     const request = {
       user: this.#user,
       instructions,

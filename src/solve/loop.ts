@@ -13,7 +13,7 @@ import { similarity } from './similarity.ts';
 import type { SolveTable } from './solve-table.ts';
 import { Trial } from './trial.ts';
 
-export interface Workshop {
+export interface LoopParts {
   readonly runs: Runs;
   readonly models: Models;
   readonly memory: Memory;
@@ -32,7 +32,7 @@ const sameKind = 0.5;
 
 /** One solve, from the recall to the result. Finished steps in `attempts` are not repeated. */
 export class Loop {
-  readonly #shop: Workshop;
+  readonly #shop: LoopParts;
   readonly #request: SolveRequest;
   readonly #id: string;
   readonly #signal: AbortSignal | undefined;
@@ -45,7 +45,7 @@ export class Loop {
   #shown: readonly Crystal[] = [];
 
   constructor(
-    shop: Workshop,
+    shop: LoopParts,
     id: string,
     request: SolveRequest,
     attempts: readonly Attempt[],

@@ -13,7 +13,7 @@ import type { SolveEvent, SolveOutcome, SolveRequest, Solves } from '../seams/so
 import type { Crystal, Standing } from './crystal.ts';
 import { type CrystalChange, Crystals } from './crystals.ts';
 import { testableLanguages } from './harness/harness.ts';
-import { Loop, type Workshop } from './loop.ts';
+import { Loop, type LoopParts } from './loop.ts';
 import { SolveTable } from './solve-table.ts';
 import { type VerifiedCrystal, type VerifyOptions, verifyCrystal } from './verify-crystal.ts';
 
@@ -91,7 +91,7 @@ export function openSolves(parts: SolveParts): OpenedSolves {
 }
 
 /** A solve that ends with an error, or whose reader leaves, can be resumed. */
-async function* kept({ table, events, user }: Workshop, id: string, loop: Loop): AsyncGenerator<SolveEvent> {
+async function* kept({ table, events, user }: LoopParts, id: string, loop: Loop): AsyncGenerator<SolveEvent> {
   let outcome: SolveOutcome | 'interrupted' = 'interrupted';
   events.emit(user, { type: 'solve-start', solve: id });
   try {

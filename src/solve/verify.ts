@@ -32,7 +32,7 @@ export interface VerifyRunOptions extends Cancel {
   readonly most?: Limits | undefined;
 }
 
-export interface Checked {
+export interface CheckedRun {
   readonly run: AttemptRun;
   readonly verdict: Verdict;
 }
@@ -45,7 +45,7 @@ export async function* verify(
   user: string,
   candidate: Candidate,
   { signal, most }: VerifyRunOptions = {},
-): AsyncGenerator<OutputEvent, Checked> {
+): AsyncGenerator<OutputEvent, CheckedRun> {
   // No network: the default policy for runs is not meant for code that a model wrote.
   const { files: packed = {}, env = {} } = candidate.packages ?? {};
   const held = { user, signal, egress: null, ...(most && { most }) };

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { FrameReader, type Piece } from '../../src/runs/contexts/frames.ts';
+import { KernelFrames, type Piece } from '../../src/runs/contexts/frames.ts';
 
 const token = 'ab'.repeat(16);
 const frame = (text: string, kind = '.') =>
   `\u001e${token}${kind}${Buffer.byteLength(text).toString(16).padStart(4, '0')}${text}`;
 
 function pieces(stream: string, chunkBytes: number): Piece[] {
-  const reader = new FrameReader(token, 100_000);
+  const reader = new KernelFrames(token, 100_000);
   const bytes = Buffer.from(stream);
   const all: Piece[] = [];
   for (let at = 0; at < bytes.length; at += chunkBytes) {
@@ -33,7 +33,7 @@ describe('RUN-10: frames within output', () => {
   );
 
   it('RUN-10: output is not held back but for the beginning of a mark', () => {
-    const reader = new FrameReader(token, 1000);
+    const reader = new KernelFrames(token, 1000);
     expect(outputOf([...reader.read(Buffer.from('prompt> '))])).toBe('prompt> ');
     expect(outputOf([...reader.read(Buffer.from('x\u001eab'))])).toBe('x');
     expect(outputOf([...reader.read(Buffer.from('c'))])).toBe('\u001eabc');

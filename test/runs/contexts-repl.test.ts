@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, it } from 'vitest';
-import { type Conversation, converse } from '../../src/cli/converse.ts';
+import { converse, type InterpreterStreams } from '../../src/cli/converse.ts';
 import { eventually } from '../contracts/harness.ts';
 import { inEveryPlace, type Place } from './contexts-places.ts';
 
@@ -23,7 +23,7 @@ function person(place: Place, language: 'python' | 'javascript') {
     stream.on('data', (bytes) => {
       seen += bytes;
     });
-  const conversation: Conversation = {
+  const conversation: InterpreterStreams = {
     input,
     output,
     errors,

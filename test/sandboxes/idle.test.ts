@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Standing, verdictOn } from '../../src/sandboxes/idle.ts';
+import { type IdleFacts, verdictOn } from '../../src/sandboxes/idle.ts';
 
 const now = 10_000_000;
-const idle: Standing = { state: 'running', open: 0, activeAt: 0, keptUntil: 0, thinkingUntil: 0 };
+const idle: IdleFacts = { state: 'running', open: 0, activeAt: 0, keptUntil: 0, thinkingUntil: 0 };
 const policy = { idleMs: 1000, removeMs: 5000 };
 
 describe('SBX-5: the verdict of the sweep', () => {
-  it.each<[string, Partial<Standing>, string]>([
+  it.each<[string, Partial<IdleFacts>, string]>([
     ['idle for long enough', { activeAt: now - 1000 }, 'stop'],
     ['not quite', { activeAt: now - 999 }, 'keep'],
     ['something goes on, however old', { open: 1 }, 'keep'],

@@ -2,7 +2,7 @@ import type { Sql } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Dialect } from './dialect.ts';
 import { SqlBus } from './sql-bus.ts';
-import { type Answer, type Statement, sql, type Work } from './statements.ts';
+import { type Statement, type StatementResult, sql, type Work } from './statements.ts';
 
 /** The bus in a ledger opened as `durable`, with the bus's tables. */
 export class LedgerBus extends SqlBus {
@@ -40,7 +40,7 @@ function perform<T>(connection: Sql, work: Work<T>): T {
   return step.value;
 }
 
-function answer(connection: Sql, { parts, values, gives }: Statement): Answer {
+function answer(connection: Sql, { parts, values, gives }: Statement): StatementResult {
   const statement = connection.prepared(parts.join('?'));
   if (gives === 'rows') return { rows: statement.all(...values), changes: 0 };
   return { rows: [], changes: Number(statement.run(...values).changes) };

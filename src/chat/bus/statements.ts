@@ -11,7 +11,7 @@ export interface Statement extends Fragment {
   readonly gives: 'rows' | 'changes';
 }
 
-export interface Answer {
+export interface StatementResult {
   readonly rows: readonly Row[];
   readonly changes: number;
 }
@@ -20,7 +20,7 @@ export interface Answer {
  * A sequence of statements, each chosen by the results of the earlier ones. SQLite runs them without interruption,
  * PostgreSQL over its connection.
  */
-export type Work<T> = Generator<Statement, T, Answer>;
+export type Work<T> = Generator<Statement, T, StatementResult>;
 
 /** An SQL fragment of the code. Fragments in its placeholders become part of it. */
 export function sql(text: TemplateStringsArray, ...gaps: readonly (Value | Fragment)[]): Fragment {

@@ -3,7 +3,7 @@ import type { Incoming } from '../../seams/channel.ts';
 
 export type IncomingFile = Incoming['files'][number];
 
-export interface DownloadOptions {
+export interface FileDownload {
   readonly url: string;
   /** Host names of the platform, subdomains included, over https. */
   readonly hosts: readonly string[];
@@ -19,7 +19,7 @@ const timeoutMs = 120_000;
  * A file of a platform. The host downloads from the platform's own addresses only, never from one that a message
  * names.
  */
-export async function download(options: DownloadOptions): Promise<Uint8Array> {
+export async function download(options: FileDownload): Promise<Uint8Array> {
   const { url, hosts, apiUrl, headers = {}, mostBytes } = options;
   if (!isOfPlatform(url, hosts, apiUrl)) throw new Error('its address does not belong to the platform');
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs) });

@@ -7,14 +7,14 @@ import type { ExecResult } from '../../seams/process.ts';
 import type { PullEvent } from '../../seams/run.ts';
 import type { Available, RuntimeName } from '../../seams/runtime.ts';
 import type { Sandbox } from '../../seams/sandbox.ts';
-import { type Attempt, attackKinds, attackLimits, attempts } from './attempts.ts';
+import { type Attack, attackKinds, attackLimits, attempts } from './attempts.ts';
 import type { Targets } from './targets.ts';
 
 /** `not-tried`: the sandbox has no program for it, so that it says nothing about the walls. */
 type Verdict = 'stopped' | 'got-through' | 'not-tried';
 
 interface AttemptResult {
-  readonly kind: Attempt['kind'];
+  readonly kind: Attack['kind'];
   readonly name: string;
   readonly verdict: Verdict;
   /** The protection that stopped it. */
@@ -39,7 +39,7 @@ export interface AttackOptions {
 const attemptTimeoutMs = 30_000;
 
 /** Attempts that share a sandbox: what one that exhausts it leaves behind must not stop the next. */
-const rounds: readonly (readonly Attempt[])[] = attackKinds.flatMap((kind) => {
+const rounds: readonly (readonly Attack[])[] = attackKinds.flatMap((kind) => {
   const ofKind = attempts.filter((each) => each.kind === kind);
   return kind === 'exhaustion' ? ofKind.map((each) => [each]) : [ofKind];
 });
@@ -71,7 +71,7 @@ function enforceable({ capabilities }: Available): Limits {
 }
 
 async function tryAttempt(
-  { kind, name, script, sign, needs }: Attempt,
+  { kind, name, script, sign, needs }: Attack,
   sandbox: Sandbox,
   { targets, signal }: AttackOptions,
 ): Promise<AttemptResult> {
@@ -106,7 +106,7 @@ const walls: readonly (readonly [RegExp, string])[] = [
 ];
 
 function stoppedBy(
-  kind: Attempt['kind'],
+  kind: Attack['kind'],
   result: ExecResult,
 ): Pick<AttemptResult, 'verdict' | 'by' | 'evidence'> {
   const { stderr, exitCode, signal, oomKilled, timedOut } = result;

@@ -4,7 +4,7 @@ import type { Limits } from '../../seams/limits.ts';
 export const attackKinds = ['break-out', 'exhaustion', 'egress'] as const;
 type AttackKind = (typeof attackKinds)[number];
 
-export interface Attempt {
+export interface Attack {
   readonly kind: AttackKind;
   readonly name: string;
   readonly script: string;
@@ -32,7 +32,7 @@ const connect = (address: string) => `
   else nc -w 3 "$host" "$PORT" </dev/null; fi`;
 
 /** `$PROOF` is printed by what got through; `$FOLDER` is a folder of the host that everyone may read. */
-export const attempts: readonly Attempt[] = [
+export const attempts: readonly Attack[] = [
   {
     kind: 'break-out',
     name: 'read a file of the host',

@@ -9,13 +9,13 @@ import { createServer } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Attempt } from './attempts.ts';
+import type { Attack } from './attempts.ts';
 
 export interface Targets extends AsyncDisposable {
   /** For the environment of an attempt. */
   readonly env: Readonly<Record<string, string>>;
   /** Whether an attempt that printed this got through. Forgets it, for the next one. */
-  gotThrough(sign: Attempt['sign'], printed: string): Promise<boolean>;
+  gotThrough(sign: Attack['sign'], printed: string): Promise<boolean>;
 }
 
 /** A victim that is killed must be seen as dead. */

@@ -1,9 +1,9 @@
 import { loadConfig } from '../../config/load.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { wrongUsage } from '../input/values.ts';
-import type { Checked } from '../onboard/check-plan.ts';
+import type { CheckedPlan } from '../onboard/check-plan.ts';
 import type { Kept } from '../onboard/keep-plan.ts';
-import { type Step, steps } from '../onboard/plan.ts';
+import { type SetupStep, steps } from '../onboard/plan.ts';
 import { answerOptions } from '../onboard/unattended.ts';
 
 export const onboardCommand: CliCommand = {
@@ -42,11 +42,11 @@ export const onboardCommand: CliCommand = {
 
 interface Onboarded {
   readonly kept: Kept | undefined;
-  readonly checked: readonly Checked[];
+  readonly checked: readonly CheckedPlan[];
   readonly starts: boolean;
 }
 
-function stepsFrom({ positionals }: CliContext): readonly Step[] {
+function stepsFrom({ positionals }: CliContext): readonly SetupStep[] {
   return positionals.map((word) => {
     const step = steps.find((each) => each === word);
     if (step === undefined) throw wrongUsage(`There is no step ${word}. Choose from: ${steps.join(', ')}`);
@@ -65,7 +65,7 @@ async function unattended(context: CliContext): Promise<Onboarded> {
   return { kept: await keepPlan(plan, context), checked, starts: context.values.start === true };
 }
 
-async function attended(wanted: readonly Step[], context: CliContext): Promise<Onboarded> {
+async function attended(wanted: readonly SetupStep[], context: CliContext): Promise<Onboarded> {
   const { streams, values, loaded } = context;
   if (streams.stdin.isTTY !== true || streams.stdout.isTTY !== true)
     throw wrongUsage('geode onboard needs a terminal; without one, give --yes and the answers as flags');
@@ -90,7 +90,7 @@ async function attended(wanted: readonly Step[], context: CliContext): Promise<O
   return { kept, checked: [], starts };
 }
 
-function ending(kept: Kept, checked: readonly Checked[], starts: boolean): readonly string[] {
+function ending(kept: Kept, checked: readonly CheckedPlan[], starts: boolean): readonly string[] {
   const { file, settings, secrets, outdated } = kept;
   return [
     ...checked.map(({ what, found }) => `✓ ${what} ${found}`),

@@ -14,7 +14,7 @@ import { explainExit } from '../render/show-process.ts';
 import { table } from '../render/table.ts';
 import { orNotRun } from '../run-command.ts';
 import { hasTerminal, terminalSize } from '../streams.ts';
-import { joinTerminal, type Left } from '../terminal/terminal-session.ts';
+import { joinTerminal, type TerminalEnd } from '../terminal/terminal-session.ts';
 import { creationFrom, creationOptions, makeIn } from './sandbox/create.ts';
 
 const { env: _, ...making } = creationOptions;
@@ -144,7 +144,7 @@ async function shellOf({ rootFiles }: RemoteSandbox): Promise<string> {
   return '/bin/sh';
 }
 
-function reportLeft(left: Left, { name }: HostedChat, context: CliContext): number {
+function reportLeft(left: TerminalEnd, { name }: HostedChat, context: CliContext): number {
   if (left.type === 'ended') {
     explainExit(left.exit, context);
     return exitCodeOf(left.exit);

@@ -5,7 +5,7 @@
 
 import { within } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
-import type { Answer, ClientSocket, Transport } from '../../client/transport.ts';
+import type { ClientSocket, HttpAnswer, Transport } from '../../client/transport.ts';
 import { unixTransport } from '../../client/unix-transport.ts';
 import { type Reaching, reachHost, unanswered } from './reach-host.ts';
 import { reachSettings } from './reach-settings.ts';
@@ -37,7 +37,7 @@ export class HostTransport implements Transport, AsyncDisposable {
     this.#takeOver = options.takeOver === true;
   }
 
-  async fetch(path: string, init: RequestInit): Promise<Answer> {
+  async fetch(path: string, init: RequestInit): Promise<HttpAnswer> {
     for (;;) {
       const socket = await this.#reach(true);
       const answer = await takenAnswer(() => unixTransport(socket).fetch(path, init), init);
@@ -91,7 +91,10 @@ export class HostTransport implements Transport, AsyncDisposable {
 }
 
 /** Undefined when nobody listens any more, or the host is about to end: nothing was done. */
-async function takenAnswer(ask: () => Promise<Answer>, init: RequestInit): Promise<Answer | undefined> {
+async function takenAnswer(
+  ask: () => Promise<HttpAnswer>,
+  init: RequestInit,
+): Promise<HttpAnswer | undefined> {
   try {
     const answer = await ask();
     if (answer.status !== 503) return answer;

@@ -5,16 +5,16 @@ import type { Change } from '../../seams/snapshots.ts';
 import { foldersAbove, isInside, isLinkWithin, markOf, type Tree } from './local-tree.ts';
 
 /** Something that is not brought back, and why: both read as one sentence. */
-export interface Left {
+export interface LeftOut {
   readonly path: string;
   readonly why: string;
 }
 
 /** Files that go, and files and links that come once they are copied out of the sandbox. */
-export interface Plan {
+export interface FolderPlan {
   readonly removals: readonly string[];
   readonly writes: readonly Change[];
-  readonly left: readonly Left[];
+  readonly left: readonly LeftOut[];
   /** Changes to look at again the next time. */
   readonly missed: readonly Change[];
 }
@@ -26,7 +26,7 @@ interface Scene {
   targetOf(path: string): Promise<string | null>;
 }
 
-export async function planChanges(changes: readonly Change[], scene: Scene): Promise<Plan> {
+export async function planChanges(changes: readonly Change[], scene: Scene): Promise<FolderPlan> {
   const { folder, was } = scene;
   const left = new Map<string, string>();
   for (const { path, after } of changes) {

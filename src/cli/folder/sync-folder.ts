@@ -22,7 +22,7 @@ import {
   readTree,
   type Tree,
 } from './local-tree.ts';
-import { type Left, planChanges } from './plan-changes.ts';
+import { type LeftOut, planChanges } from './plan-changes.ts';
 
 type Place = Pick<RemoteSandbox, 'files' | 'snapshots'>;
 
@@ -38,7 +38,7 @@ export interface Synced {
   /** Changes copied out of the sandbox. */
   readonly brought: readonly Brought[];
   /** Changes left in the sandbox, with the reasons. */
-  readonly left: readonly Left[];
+  readonly left: readonly LeftOut[];
   /** How many files went in. */
   readonly sent: number;
 }
@@ -163,9 +163,9 @@ async function stage(
   staging: string,
   { folder, umask }: SharedFolder,
   cancel: Cancel,
-): Promise<{ readonly staged: readonly Staged[]; readonly left: readonly Left[] }> {
+): Promise<{ readonly staged: readonly Staged[]; readonly left: readonly LeftOut[] }> {
   const staged: Staged[] = [];
-  const left: Left[] = [];
+  const left: LeftOut[] = [];
   for (const { path, after } of writes) {
     const partial = join(staging, String(staged.length));
     try {

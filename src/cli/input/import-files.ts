@@ -38,7 +38,7 @@ export async function* findFiles(paths: readonly string[]): AsyncGenerator<Found
   }
 }
 
-export interface FileFacts {
+export interface EntryFacts {
   readonly category: string;
   readonly tag: readonly string[];
   readonly prefix: string;
@@ -46,7 +46,7 @@ export interface FileFacts {
 
 export async function readFileEntry(
   path: string,
-  facts: FileFacts,
+  facts: EntryFacts,
   extractText: Geode['extractText'],
   options: Cancel,
 ): Promise<NewEntry> {

@@ -3,14 +3,14 @@ import type { CliContext } from '../command.ts';
 import { type Ask, checkKey, keepsAnyway } from './ask.ts';
 import { type ChannelField, type ChannelForm, channelForms, secretName } from './channel-fields.ts';
 import { tryChannel } from './check-plan.ts';
-import type { ChannelPlan, Plan } from './plan.ts';
+import type { ChannelPlan, SetupPlan } from './plan.ts';
 
 type Configured = Readonly<Record<string, unknown>> | undefined;
 
 export async function askChannels(
   ask: Ask,
   context: CliContext,
-): Promise<Pick<Plan, 'channels' | 'withoutChannels'>> {
+): Promise<Pick<SetupPlan, 'channels' | 'withoutChannels'>> {
   const { config } = await context.loaded();
   const before: Readonly<Record<string, Configured>> = { ...config.channels };
   const forms = channelForms(context.machine);

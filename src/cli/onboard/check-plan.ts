@@ -3,23 +3,23 @@ import { GeodeError } from '../../base/errors.ts';
 import type { ProviderTrial } from '../../host/check-provider.ts';
 import type { CliContext } from '../command.ts';
 import { type ChannelField, secretName } from './channel-fields.ts';
-import { type ChannelPlan, type Plan, secretOfService } from './plan.ts';
+import { type ChannelPlan, type SetupPlan, secretOfService } from './plan.ts';
 
-export interface Checked {
+export interface CheckedPlan {
   readonly what: string;
   readonly found: string;
 }
 
 /** Throws at the first that does not work. */
-export async function checkPlan(plan: Plan, context: CliContext): Promise<readonly Checked[]> {
-  const checked: Checked[] = [];
+export async function checkPlan(plan: SetupPlan, context: CliContext): Promise<readonly CheckedPlan[]> {
+  const checked: CheckedPlan[] = [];
   if (plan.runtime !== undefined) checked.push(await tryRuntime(plan.runtime.name, context));
   if (plan.provider !== undefined) checked.push(await tryProvider(plan.provider, context));
   for (const channel of plan.channels ?? []) checked.push(await tryChannel(channel, context));
   return checked;
 }
 
-export async function tryProvider(trial: ProviderTrial, context: CliContext): Promise<Checked> {
+export async function tryProvider(trial: ProviderTrial, context: CliContext): Promise<CheckedPlan> {
   const { config } = await context.loaded();
   const { checkProvider } = await import('../../host/check-provider.ts');
   const { storedSecret } = await import('../../host/stored-secret.ts');
@@ -28,7 +28,7 @@ export async function tryProvider(trial: ProviderTrial, context: CliContext): Pr
   return { what: `${trial.service}/${trial.model}`, found: `answers: ${answer.slice(0, 60)}` };
 }
 
-export async function tryChannel(plan: ChannelPlan, context: CliContext): Promise<Checked> {
+export async function tryChannel(plan: ChannelPlan, context: CliContext): Promise<CheckedPlan> {
   const { name } = plan.form;
   const { config } = await context.loaded();
   const known: Readonly<Record<string, unknown>> = config.channels;
@@ -64,7 +64,7 @@ async function keptValue(
   return storedSecret((await loaded()).config, typeof given === 'string' ? given : secretName(field));
 }
 
-async function tryRuntime(name: string, context: CliContext): Promise<Checked> {
+async function tryRuntime(name: string, context: CliContext): Promise<CheckedPlan> {
   const geode = await context.geode();
   const probed = await geode.probe();
   if (name === 'auto') {

@@ -10,7 +10,7 @@ import { namedHost } from '../../machine/named-host.ts';
 import type { CliContext } from '../command.ts';
 import { connectHost } from '../hosting.ts';
 import { channelForms } from './channel-fields.ts';
-import { type Credential, changesOf, credentialsOf, type Plan } from './plan.ts';
+import { type Credential, changesOf, credentialsOf, type SetupPlan } from './plan.ts';
 
 export interface Kept {
   readonly file: string;
@@ -21,7 +21,7 @@ export interface Kept {
   readonly outdated: number | null;
 }
 
-export async function keepPlan(plan: Plan, context: CliContext): Promise<Kept> {
+export async function keepPlan(plan: SetupPlan, context: CliContext): Promise<Kept> {
   const { file, settings } = await context.loaded();
   const changes = changesOf(plan, meaningsOf(settings, context));
   const credentials = credentialsOf(plan);

@@ -8,7 +8,7 @@ import type { ChannelForm } from './channel-fields.ts';
 import { secretName } from './channel-fields.ts';
 
 export const steps = ['provider', 'runtime', 'channels', 'budget'] as const;
-export type Step = (typeof steps)[number];
+export type SetupStep = (typeof steps)[number];
 
 /** A channel as it is to be; the credentials by the setting that names them. */
 export interface ChannelPlan {
@@ -19,7 +19,7 @@ export interface ChannelPlan {
   readonly owner?: string | undefined;
 }
 
-export interface Plan {
+export interface SetupPlan {
   readonly provider?: ProviderTrial | undefined;
   readonly runtime?: Config['runtime'] | undefined;
   readonly channels?: readonly ChannelPlan[];
@@ -28,7 +28,7 @@ export interface Plan {
   readonly budget?: number | null | undefined;
 }
 
-export function changesOf(plan: Plan, meanings: ReadonlyMap<string, string>): readonly SettingChange[] {
+export function changesOf(plan: SetupPlan, meanings: ReadonlyMap<string, string>): readonly SettingChange[] {
   const change = (path: readonly string[], value: unknown): SettingChange => ({
     path,
     value,
@@ -80,7 +80,7 @@ export interface Credential {
   readonly value: string;
 }
 
-export function credentialsOf({ provider, channels = [] }: Plan): readonly Credential[] {
+export function credentialsOf({ provider, channels = [] }: SetupPlan): readonly Credential[] {
   const key =
     provider?.key === undefined ? [] : [{ name: secretOfService(provider.service), value: provider.key }];
   return [...key, ...channels.flatMap(credentialsOfChannel)];

@@ -8,12 +8,16 @@ import type { CliContext } from '../command.ts';
 import { type Ask, type Choice, checkKey, keepsAnyway } from './ask.ts';
 import { askChannels } from './ask-channels.ts';
 import { tryProvider } from './check-plan.ts';
-import { type Plan, type Step, secretOfService } from './plan.ts';
+import { type SetupPlan, type SetupStep, secretOfService } from './plan.ts';
 
 type RuntimeName = Config['runtime']['name'];
 
-export async function askPlan(steps: readonly Step[], ask: Ask, context: CliContext): Promise<Plan> {
-  let plan: Plan = {};
+export async function askPlan(
+  steps: readonly SetupStep[],
+  ask: Ask,
+  context: CliContext,
+): Promise<SetupPlan> {
+  let plan: SetupPlan = {};
   if (steps.includes('provider')) plan = { ...plan, provider: await askProvider(ask, context) };
   if (steps.includes('runtime')) plan = { ...plan, runtime: await askRuntime(ask, context) };
   if (steps.includes('channels')) plan = { ...plan, ...(await askChannels(ask, context)) };

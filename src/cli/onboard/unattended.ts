@@ -9,7 +9,7 @@ import { runtimeNames } from '../../seams/runtime.ts';
 import { type CliContext, type CliOption, text, texts } from '../command.ts';
 import { wrongUsage } from '../input/values.ts';
 import { type ChannelForm, channelForms } from './channel-fields.ts';
-import type { ChannelPlan, Plan } from './plan.ts';
+import type { ChannelPlan, SetupPlan } from './plan.ts';
 
 export const answerOptions = {
   answers: {
@@ -70,7 +70,7 @@ const answersSchema = z.strictObject({
 });
 type Answers = z.infer<typeof answersSchema>;
 
-export async function unattendedPlan(context: CliContext): Promise<Plan> {
+export async function unattendedPlan(context: CliContext): Promise<SetupPlan> {
   const answers = checked(withFlags(await fromFile(context), context));
   const { provider, runtime, channels, budget } = answers;
   const isEmpty = !provider && !runtime && budget === undefined && Object.keys(channels).length === 0;

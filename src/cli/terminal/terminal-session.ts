@@ -9,7 +9,7 @@ import { detachKeys } from './detach-keys.ts';
 import { TerminalGuard } from './terminal-guard.ts';
 
 /** How a person left a terminal in a sandbox: it ended, or it goes on without them. */
-export type Left =
+export type TerminalEnd =
   | { readonly type: 'ended'; readonly exit: ExitFacts }
   | { readonly type: 'detached' }
   | { readonly type: 'interrupted'; readonly reason: unknown };
@@ -21,9 +21,9 @@ export type Left =
 export async function joinTerminal(
   running: SocketProcess,
   { streams, signal }: Pick<CliContext, 'streams' | 'signal'>,
-): Promise<Left> {
+): Promise<TerminalEnd> {
   const guard = new TerminalGuard();
-  const left = Promise.withResolvers<Left>();
+  const left = Promise.withResolvers<TerminalEnd>();
   const interrupt = () => left.resolve({ type: 'interrupted', reason: signal.reason });
   using _watching = onAbort(signal, interrupt);
   using _terminal = takeTerminal(streams, guard);
@@ -43,7 +43,7 @@ async function showToEnd(
   streams: Streams,
   guard: TerminalGuard,
   signal: AbortSignal,
-): Promise<Left> {
+): Promise<TerminalEnd> {
   try {
     for await (const event of running) {
       if (event.type === 'exit') return { type: 'ended', exit: event };

@@ -13,7 +13,7 @@ import type { Rich } from '../../runs/contexts/rich.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { ContextLanguage } from '../../seams/run.ts';
 import { bodyOf } from '../json-body.ts';
-import type { Reach } from './reach.ts';
+import type { ReachSandbox } from './reach.ts';
 
 const languages: ReadonlyMap<string, ContextLanguage> = new Map([
   ['python', 'python'],
@@ -28,7 +28,7 @@ const executeBody = z.object({
 });
 const contextBody = z.object({ language: z.string().nullish(), cwd: z.string().nullish() });
 
-export function codeRoutes(door: Hono<ApiEnv>, reach: Reach, contexts: LiveContexts): void {
+export function codeRoutes(door: Hono<ApiEnv>, reach: ReachSandbox, contexts: LiveContexts): void {
   const usual = new UsualContexts(contexts);
   door.post('/execute', async (context) => {
     const place = placeIn(context, await reach(context));

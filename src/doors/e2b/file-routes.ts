@@ -7,7 +7,7 @@ import { signalOf } from '../../api/streams.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import { placeOf } from './paths.ts';
-import { checkFileUser, type Reach } from './reach.ts';
+import { checkFileUser, type ReachSandbox } from './reach.ts';
 
 /** A form is held in memory while it is read; larger files are sent as a stream. */
 const mostFormBytes = 64 * 1024 ** 2;
@@ -21,7 +21,7 @@ const limitForm = bodyLimit({
   },
 });
 
-export function fileRoutes(door: Hono<ApiEnv>, reach: Reach): void {
+export function fileRoutes(door: Hono<ApiEnv>, reach: ReachSandbox): void {
   door.get('/files', async (context) => {
     const sandbox = await reach(context);
     checkFileUser(context);

@@ -8,7 +8,7 @@ import type { FileFacts, FileType } from '../../seams/files.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import { streaming, unary } from './connect-protocol.ts';
 import { placeOf } from './paths.ts';
-import { checkFileUser, type Reach } from './reach.ts';
+import { checkFileUser, type ReachSandbox } from './reach.ts';
 import { watchFolder } from './watch-folder.ts';
 import { Watchers } from './watchers.ts';
 
@@ -19,7 +19,7 @@ const watchCall = named.extend({ recursive: z.boolean().default(false) });
 const watcherCall = z.object({ watcherId: z.string() });
 const mostEntries = 10_000;
 
-export function filesystemCalls(door: Hono<ApiEnv>, reach: Reach): void {
+export function filesystemCalls(door: Hono<ApiEnv>, reach: ReachSandbox): void {
   const at = (name: string) => `/filesystem.Filesystem/${name}`;
   watcherCalls(door, reach, at);
   door.post(at('Stat'), (context) =>
@@ -56,7 +56,7 @@ export function filesystemCalls(door: Hono<ApiEnv>, reach: Reach): void {
   );
 }
 
-function watcherCalls(door: Hono<ApiEnv>, reach: Reach, at: (name: string) => string): void {
+function watcherCalls(door: Hono<ApiEnv>, reach: ReachSandbox, at: (name: string) => string): void {
   const watchers = new Watchers();
   door.post(at('CreateWatcher'), (context) =>
     unary(context, watchCall, async ({ path, recursive }) => {
@@ -77,13 +77,13 @@ function watcherCalls(door: Hono<ApiEnv>, reach: Reach, at: (name: string) => st
   );
 }
 
-async function reachedAt(reach: Reach, context: Context<ApiEnv>, path: string) {
+async function reachedAt(reach: ReachSandbox, context: Context<ApiEnv>, path: string) {
   checkFileUser(context);
   const sandbox = await reach(context);
   return { sandbox, place: placeOf(path, sandbox) };
 }
 
-async function entryAt(reach: Reach, context: Context<ApiEnv>, path: string): Promise<object> {
+async function entryAt(reach: ReachSandbox, context: Context<ApiEnv>, path: string): Promise<object> {
   const { sandbox, place } = await reachedAt(reach, context, path);
   const signal = signalOf(context);
   const facts = await sandbox.rootFiles.stat(place, { signal });
@@ -91,7 +91,7 @@ async function entryAt(reach: Reach, context: Context<ApiEnv>, path: string): Pr
 }
 
 async function listed(
-  reach: Reach,
+  reach: ReachSandbox,
   context: Context<ApiEnv>,
   { path, depth }: z.output<typeof listCall>,
 ): Promise<object> {
@@ -107,7 +107,7 @@ async function listed(
 }
 
 async function* watched(
-  reach: Reach,
+  reach: ReachSandbox,
   context: Context<ApiEnv>,
   { path, recursive }: z.output<typeof watchCall>,
 ): AsyncGenerator<object, void> {

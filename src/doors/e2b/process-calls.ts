@@ -9,7 +9,7 @@ import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { Process, ProcessEvent, ProcessFacts } from '../../seams/process.ts';
 import { streaming, unary } from './connect-protocol.ts';
 import { placeOf } from './paths.ts';
-import { type Reach, userIn } from './reach.ts';
+import { type ReachSandbox, userIn } from './reach.ts';
 
 const size = z.object({ cols: z.int().min(1).max(65_535), rows: z.int().min(1).max(65_535) });
 const pty = z.object({ size });
@@ -33,7 +33,7 @@ const signalCall = chosen.extend({ signal: z.enum(['SIGNAL_SIGTERM', 'SIGNAL_SIG
 /** Sent on an idle stream. */
 const keepalive = { event: { keepalive: {} } };
 
-export function processCalls(door: Hono<ApiEnv>, reach: Reach): void {
+export function processCalls(door: Hono<ApiEnv>, reach: ReachSandbox): void {
   const at = (name: string) => `/process.Process/${name}`;
   door.post(at('Start'), (context) =>
     streaming(context, startCall, keepalive, (call) => started(reach, context, call)),
@@ -80,7 +80,7 @@ export function processCalls(door: Hono<ApiEnv>, reach: Reach): void {
 }
 
 async function* started(
-  reach: Reach,
+  reach: ReachSandbox,
   context: Context<ApiEnv>,
   { process: { cmd, args, envs, cwd }, pty: asked, stdin }: z.output<typeof startCall>,
 ): AsyncGenerator<object, void> {
@@ -101,7 +101,11 @@ async function* started(
 }
 
 /** New output of the process; a caller that disconnects does not end it. */
-async function* joined(reach: Reach, context: Context<ApiEnv>, pid: number): AsyncGenerator<object, void> {
+async function* joined(
+  reach: ReachSandbox,
+  context: Context<ApiEnv>,
+  pid: number,
+): AsyncGenerator<object, void> {
   const { sandbox, facts } = await found(reach, context, pid);
   const process = await sandbox.attach(facts.id, { from: facts.offset, signal: signalOf(context) });
   yield* processEvents(context, process, facts.terminal !== null);
@@ -146,14 +150,14 @@ function terminal({ size: { cols, rows } }: z.output<typeof pty>) {
   return { columns: cols, rows };
 }
 
-async function running(reach: Reach, context: Context<ApiEnv>) {
+async function running(reach: ReachSandbox, context: Context<ApiEnv>) {
   const sandbox = await reach(context);
   const { processes } = await sandbox.processes({ signal: signalOf(context) });
   return { sandbox, processes: processes.filter(({ state }) => state === 'running') };
 }
 
 async function found(
-  reach: Reach,
+  reach: ReachSandbox,
   context: Context<ApiEnv>,
   pid: number,
 ): Promise<{ readonly sandbox: PersistentSandbox; readonly facts: ProcessFacts }> {
@@ -164,7 +168,7 @@ async function found(
   return { sandbox, facts };
 }
 
-async function attached(reach: Reach, context: Context<ApiEnv>, pid: number): Promise<Process> {
+async function attached(reach: ReachSandbox, context: Context<ApiEnv>, pid: number): Promise<Process> {
   const { sandbox, facts } = await found(reach, context, pid);
   return sandbox.attach(facts.id, { from: facts.offset, signal: signalOf(context) });
 }

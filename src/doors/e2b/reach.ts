@@ -12,7 +12,7 @@ import { stateOf } from './sandbox-facts.ts';
 import type { SignedUrl } from './sandbox-tokens.ts';
 
 /** Returns the running sandbox of a request that is already authorised. */
-export type Reach = (context: Context<ApiEnv>) => Promise<PersistentSandbox>;
+export type ReachSandbox = (context: Context<ApiEnv>) => Promise<PersistentSandbox>;
 
 /** A sandbox token allows everything inside its sandbox. */
 const inSandbox: Omit<Caller, 'user' | 'keyId'> = {
@@ -47,7 +47,7 @@ function sandboxOf({ table }: E2b, { req, var: { caller } }: Context<ApiEnv>): E
 }
 
 /** Resumes a paused sandbox if it was created with auto-resume; otherwise refuses the request. */
-export function reachIn(e2b: E2b): Reach {
+export function reachIn(e2b: E2b): ReachSandbox {
   return async (context) => {
     const known = sandboxOf(e2b, context);
     const { id, autoResume } = known;

@@ -7,11 +7,11 @@ import type { GeodeClient } from '../../client/client.ts';
 import type { Approvals } from '../../seams/approval.ts';
 import type { Events } from '../../seams/events.ts';
 import type {
-  AttachedSandbox,
   ToolCallRecord,
   ToolDoor,
   ToolPlace,
   ToolReach,
+  ToolSandbox,
   ToolSession,
 } from '../../seams/tools.ts';
 import { isAllowed, serverOf } from '../servers/allowed.ts';
@@ -46,7 +46,7 @@ interface Connection {
 export class LiveSession implements Disposable {
   readonly door: ToolDoor;
   readonly place: ToolPlace;
-  readonly #sandbox: AttachedSandbox;
+  readonly #sandbox: ToolSandbox;
   readonly #options: LiveOptions;
   readonly #limiter;
   readonly #serving: Disposable;
@@ -55,7 +55,7 @@ export class LiveSession implements Disposable {
 
   constructor(
     session: ToolSession,
-    sandbox: AttachedSandbox,
+    sandbox: ToolSandbox,
     door: ToolDoor,
     place: ToolPlace,
     options: LiveOptions,

@@ -7,9 +7,9 @@ import type { Log } from '../../base/log.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { EventSink } from '../../seams/events.ts';
 import type {
-  AttachedSandbox,
   ServedToolSession,
   ToolOwner,
+  ToolSandbox,
   ToolSession,
   ToolSessionOptions,
   ToolSessions,
@@ -76,7 +76,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
     [...sessions.values()].find((session) => session.user === user && session.chat === chat);
 
   /** In the sandbox's turn. A restarted sandbox has another socket. */
-  const serve = async (session: ToolSession, sandbox: AttachedSandbox, cancel: Cancel) => {
+  const serve = async (session: ToolSession, sandbox: ToolSandbox, cancel: Cancel) => {
     const door = sandbox.tools;
     if (door === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no access to tools.');
     const place = await door.open(cancel);
@@ -105,7 +105,7 @@ export function openToolSessions(options: ToolSessionsOptions): ToolSessions {
   };
 
   const openIn = async (
-    sandbox: AttachedSandbox & ToolOwner,
+    sandbox: ToolSandbox & ToolOwner,
     { tools: asked, ...cancel }: ToolSessionOptions,
   ): Promise<ServedToolSession> => {
     const { id: sandboxId, user, chat } = sandbox;

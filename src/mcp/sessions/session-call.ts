@@ -9,11 +9,11 @@ import type { Approvals } from '../../seams/approval.ts';
 import type { Files } from '../../seams/files.ts';
 import type { ToolCallRecord, ToolReach, ToolSession } from '../../seams/tools.ts';
 import { isAllowed } from '../servers/allowed.ts';
-import { type AskedCall, type Conduct, cut, type Tool, type ToolCall } from '../tool.ts';
+import { type AskedCall, type Conduct, cut, type Tool, type ToolContext } from '../tool.ts';
 import type { SessionResources } from './resources.ts';
 
 /** A call from inside a sandbox. The caller is the session's user; no argument can name another. */
-export interface SessionCall extends ToolCall {
+export interface SessionCall extends ToolContext {
   readonly session: ToolSession;
   /** The workspace of the calling sandbox. */
   readonly files: Files;

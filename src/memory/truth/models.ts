@@ -7,7 +7,7 @@ import type { Embedder } from '../../seams/memory.ts';
 import { bytesOf, numberOf, type Row } from './columns.ts';
 import type { Sql, Truth } from './truth.ts';
 
-export interface Model {
+export interface EmbeddingModel {
   readonly id: number;
   readonly dimensions: number;
   readonly centre: Float32Array;
@@ -15,7 +15,7 @@ export interface Model {
 }
 
 /** Throws `embedder_failed` if the model is new and does not answer. */
-export async function registerModel(truth: Truth, embedder: Embedder): Promise<Model> {
+export async function registerModel(truth: Truth, embedder: Embedder): Promise<EmbeddingModel> {
   const known = truth.read((sql) => findModel(sql, embedder));
   if (known !== null) return known;
   const { centre, background } = calibrate(await embedder.embed(unrelated, 'entry'));
@@ -34,7 +34,7 @@ export async function registerModel(truth: Truth, embedder: Embedder): Promise<M
 export function findModel(
   sql: Sql,
   { model, dimensions }: Pick<Embedder, 'model' | 'dimensions'>,
-): Model | null {
+): EmbeddingModel | null {
   const row = sql.get`SELECT * FROM models WHERE name = ${model}`;
   if (row === undefined) return null;
   const found = modelOf(row);
@@ -50,13 +50,13 @@ export function findModel(
   return found;
 }
 
-export function modelById(sql: Sql, id: number): Model {
+export function modelById(sql: Sql, id: number): EmbeddingModel {
   const row = sql.get`SELECT * FROM models WHERE id = ${id}`;
   if (row === undefined) throw new GeodeError('internal', `The truth has no model ${id}.`);
   return modelOf(row);
 }
 
-function modelOf(row: Row): Model {
+function modelOf(row: Row): EmbeddingModel {
   return {
     id: numberOf(row, 'id'),
     dimensions: numberOf(row, 'dimensions'),

@@ -11,7 +11,7 @@ import { packWords } from './word-blob.ts';
 /** How much of a neighbour counts: distant parts of a long text say little. */
 const NEAR_LENGTH = 2_000;
 
-export interface Place {
+export interface ThreadPlace {
   readonly namespace: string;
   readonly thread: string;
   readonly position: number;
@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /** Null for an entry without a thread. */
-export function placeOf(sql: Sql, id: number): Place | null {
+export function placeOf(sql: Sql, id: number): ThreadPlace | null {
   const row = sql.get`SELECT id, namespace, thread, position FROM entries WHERE id = ${id} AND thread IS NOT NULL`;
   return row === undefined ? null : placeIn(row);
 }
@@ -48,7 +48,7 @@ export function writeNear(sql: Sql, id: number): void {
  * Called when an entry enters, changes or leaves a place in a thread. Its neighbours then have other words around
  * them, and the next one has another text before it, so its vector is computed again.
  */
-export function refreshAround(sql: Sql, place: Place): void {
+export function refreshAround(sql: Sql, place: ThreadPlace): void {
   const [earlier, later] = [before(sql, place), after(sql, place)];
   for (const neighbour of [earlier, later]) {
     if (neighbour === null) continue;
@@ -74,7 +74,7 @@ interface Neighbour {
   readonly text: string;
 }
 
-function before(sql: Sql, { namespace, thread, position, id }: Place): Neighbour | null {
+function before(sql: Sql, { namespace, thread, position, id }: ThreadPlace): Neighbour | null {
   const row = sql.get`
     SELECT id, coalesce(search_text, content) AS text FROM entries
     WHERE namespace = ${namespace} AND thread = ${thread} AND (position, id) < (${position}, ${id})
@@ -82,7 +82,7 @@ function before(sql: Sql, { namespace, thread, position, id }: Place): Neighbour
   return row === undefined ? null : neighbourOf(row);
 }
 
-function after(sql: Sql, { namespace, thread, position, id }: Place): Neighbour | null {
+function after(sql: Sql, { namespace, thread, position, id }: ThreadPlace): Neighbour | null {
   const row = sql.get`
     SELECT id, coalesce(search_text, content) AS text FROM entries
     WHERE namespace = ${namespace} AND thread = ${thread} AND (position, id) > (${position}, ${id})
@@ -94,7 +94,7 @@ function neighbourOf(row: Row): Neighbour {
   return { id: numberOf(row, 'id'), text: textOf(row, 'text') };
 }
 
-function placeIn(row: Row): Place {
+function placeIn(row: Row): ThreadPlace {
   return {
     id: numberOf(row, 'id'),
     namespace: textOf(row, 'namespace'),

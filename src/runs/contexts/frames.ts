@@ -17,7 +17,7 @@ export type Piece =
  * nothing that user code prints is taken for one; everything else is output, byte for byte. Held-back bytes are
  * limited by the largest message.
  */
-export class FrameReader {
+export class KernelFrames {
   readonly #mark: Buffer;
   readonly #largestMessageBytes: number;
   #held = Buffer.alloc(0);

@@ -3,7 +3,7 @@ import { type Cancel, within } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import type { Process } from '../../seams/process.ts';
 import type { Workspace } from '../../seams/sandbox.ts';
-import { broken, FrameReader } from './frames.ts';
+import { broken, KernelFrames } from './frames.ts';
 import { EndNotifier, type InterpreterEnd, type RunEnd } from './interpreter-end.ts';
 import { type KernelSpec, kernelSource } from './languages.ts';
 import { type InterpreterOptions, launch, notStarted } from './launch.ts';
@@ -30,7 +30,7 @@ export class Interpreter {
   readonly #spec: KernelSpec;
   readonly #process: Process;
   readonly #limits: ContextLimits;
-  readonly #readers: Readonly<Record<Kind, FrameReader>>;
+  readonly #readers: Readonly<Record<Kind, KernelFrames>>;
   readonly #ending: EndNotifier;
   readonly #answers = new Map<string, (message: KernelMessage) => void>();
   #record: ResultRecord;
@@ -54,8 +54,8 @@ export class Interpreter {
     this.#limits = limits;
     this.#record = new ResultRecord(limits);
     this.#readers = {
-      stdout: new FrameReader(token, largestMessageBytes),
-      stderr: new FrameReader(token, largestMessageBytes),
+      stdout: new KernelFrames(token, largestMessageBytes),
+      stderr: new KernelFrames(token, largestMessageBytes),
     };
     this.#ending = new EndNotifier(this.#follow());
   }

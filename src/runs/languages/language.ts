@@ -12,26 +12,29 @@ export interface Step {
 export const buildFolder = '.build';
 
 /** Absolute paths in the sandbox. */
-export interface Places {
+export interface SourcePlaces {
   readonly source: string;
   /** A folder for compiler output. */
   readonly build: string;
 }
 
 /** The command of a waiting interpreter, and the file in which it waits. */
-export interface Waiting extends Step, Pick<Command, 'cwd'> {
+export interface WaitingInterpreter extends Step, Pick<Command, 'cwd'> {
   readonly gate: { readonly path: string; readonly content: Uint8Array };
 }
 
 /** An interpreter that starts early, waits for the rest of its command, and then runs the source as usual. */
 export interface Prestart {
-  readonly start: (places: Places, around: Pick<Sandbox, 'scratch' | 'env'>) => Promise<Waiting>;
+  readonly start: (
+    places: SourcePlaces,
+    around: Pick<Sandbox, 'scratch' | 'env'>,
+  ) => Promise<WaitingInterpreter>;
   /** Variables that an interpreter reads at its start: a run that sets one needs its own interpreter. */
   readonly readsAtStart: RegExp;
 }
 
 /** Where the code of a language is, in a sandbox with that workdir. */
-export function placesIn(workdir: string, language: Language): Places {
+export function placesIn(workdir: string, language: Language): SourcePlaces {
   return { source: `${workdir}/${sourceName(language)}`, build: `${workdir}/${buildFolder}` };
 }
 
@@ -43,8 +46,8 @@ export function sourceName({ extensions }: Language): string {
 export interface Language extends LanguageWords {
   readonly name: LanguageName;
   /** Builds the program that `run` starts. Its time and output are not the run's. */
-  readonly compile?: (places: Places) => Step;
-  readonly run: (places: Places) => Step;
+  readonly compile?: (places: SourcePlaces) => Step;
+  readonly run: (places: SourcePlaces) => Step;
   /** How its interpreter is started before there is code. */
   readonly prestart?: Prestart;
   /** If the source has to be changed before it runs. */

@@ -1,6 +1,6 @@
 import { promises as files } from 'node:fs';
 import { posix } from 'node:path';
-import type { Prestart, Waiting } from '../languages/language.ts';
+import type { Prestart, WaitingInterpreter } from '../languages/language.ts';
 
 export const nodePrestart: Prestart = {
   async start({ source }, { scratch }) {
@@ -25,7 +25,7 @@ export const pythonPrestart: Prestart = {
   readsAtStart: /^PYTHON/,
 };
 
-async function gateIn(scratch: string, name: string): Promise<Waiting['gate']> {
+async function gateIn(scratch: string, name: string): Promise<WaitingInterpreter['gate']> {
   return {
     path: `${scratch}/.geode-gate/${name}`,
     content: await files.readFile(new URL(name, import.meta.url)),

@@ -7,12 +7,12 @@ import type { DockerOptions } from './options.ts';
 import { sshAgent } from './ssh.ts';
 
 /** Settings to connect to an engine, besides the address. */
-export type Reach = Pick<DockerOptions, 'tls' | 'sshConfig'> & Pick<RuntimeOptions, 'runDir'>;
+export type EngineReach = Pick<DockerOptions, 'tls' | 'sshConfig'> & Pick<RuntimeOptions, 'runDir'>;
 
 /** How the engine's client connects to `docker.host`. */
 export function addressOf(
   host: string,
-  { tls, sshConfig, runDir }: Reach,
+  { tls, sshConfig, runDir }: EngineReach,
 ): Docker.DockerOptions & { readonly agent?: Agent } {
   const url = parseHost(host);
   if (tls !== undefined && url.protocol !== 'tcp:' && url.protocol !== 'https:')

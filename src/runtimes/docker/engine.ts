@@ -2,11 +2,14 @@ import { tmpdir } from 'node:os';
 import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
 import { type ErrorCode, GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
-import { addressOf, type Reach } from './address.ts';
+import { addressOf, type EngineReach } from './address.ts';
 import { demultiplexed } from './demultiplex.ts';
 
 /** The engine's client, loaded only when this runtime is used, because it is the largest dependency. */
-export async function connectEngine(host: string, reach: Reach = { runDir: tmpdir() }): Promise<Docker> {
+export async function connectEngine(
+  host: string,
+  reach: EngineReach = { runDir: tmpdir() },
+): Promise<Docker> {
   const { default: Client } = await import('dockerode');
   return new Client(addressOf(host, reach));
 }

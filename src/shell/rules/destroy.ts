@@ -1,12 +1,12 @@
-import type { Argument, Frame } from '../frame.ts';
+import type { Argument, CommandFrame } from '../frame.ts';
 import { given, type Options, readOptions, valuesOf } from '../options.ts';
 import { resolvePath } from '../paths.ts';
 import { accountFile, criticalPlace } from '../places.ts';
 import { operandValues } from './device.ts';
 import { readFind } from './find.ts';
-import type { Call, Rule } from './rule.ts';
+import type { ProgramCall, Rule } from './rule.ts';
 
-type Check = (call: Call) => string | undefined;
+type Check = (call: ProgramCall) => string | undefined;
 
 const checks: Readonly<Record<string, Check>> = {
   rm: checkRemove,
@@ -42,11 +42,11 @@ export const destroy: Rule = {
   check: (call) => (call.name === '' ? checkUnknownProgram(call) : checks[call.name]?.(call)),
 };
 
-function critical(target: Argument, frame: Frame): string | undefined {
+function critical(target: Argument, frame: CommandFrame): string | undefined {
   return criticalPlace(resolvePath(target.pattern, frame), frame.policy);
 }
 
-function firstCritical(targets: readonly Argument[], frame: Frame, deed: string): string | undefined {
+function firstCritical(targets: readonly Argument[], frame: CommandFrame, deed: string): string | undefined {
   for (const target of targets) {
     const place = critical(target, frame);
     if (place !== undefined) return `It would ${deed} ${place}.`;
@@ -56,7 +56,7 @@ function firstCritical(targets: readonly Argument[], frame: Frame, deed: string)
   return undefined;
 }
 
-function checkRemove({ name, args, frame }: Call): string | undefined {
+function checkRemove({ name, args, frame }: ProgramCall): string | undefined {
   const options = readOptions(args, name === 'shred' ? { short: 'ns' } : {});
   if (given(options, '', 'no-preserve-root')) return 'It asks to remove the root folder.';
   if (options.flags.has('help') || options.flags.has('version')) return undefined;
@@ -64,20 +64,20 @@ function checkRemove({ name, args, frame }: Call): string | undefined {
 }
 
 /** A program whose name is not written out may still have the arguments of `rm -r`. */
-function checkUnknownProgram({ args, frame }: Call): string | undefined {
+function checkUnknownProgram({ args, frame }: ProgramCall): string | undefined {
   const options = readOptions(args, {});
   return given(options, 'rR', 'recursive')
     ? firstCritical(options.operands, frame, 'change all of')
     : undefined;
 }
 
-function checkFind({ args, frame }: Call): string | undefined {
+function checkFind({ args, frame }: ProgramCall): string | undefined {
   const search = readFind(args);
   return search.deletes && !search.selective ? firstCritical(search.starts, frame, 'remove') : undefined;
 }
 
 /** `chmod -R`, `chown -R`: the first operand is the mode or owner. Taking ownership of one's home folder is allowed. */
-function checkAccess({ args, frame }: Call, homeCounts: boolean): string | undefined {
+function checkAccess({ args, frame }: ProgramCall, homeCounts: boolean): string | undefined {
   const options = readOptions(
     args.filter((argument) => !/^-[rwxXst]+$/.test(argument.text)),
     { short: 'm', long: ['reference', 'from'] },
@@ -103,18 +103,18 @@ function copyOptions(args: readonly Argument[]): Options {
   });
 }
 
-function checkMove(call: Call): string | undefined {
+function checkMove(call: ProgramCall): string | undefined {
   const options = copyOptions(call.args);
   const sources = given(options, 't', 'target-directory') ? options.operands : options.operands.slice(0, -1);
   return firstCritical(sources, call.frame, 'move away') ?? checkTarget(call);
 }
 
-function checkTarget(call: Call): string | undefined {
+function checkTarget(call: ProgramCall): string | undefined {
   const target = copyOptions(call.args).operands.at(-1);
   return target && written([target], call);
 }
 
-function written(targets: readonly Argument[], { frame }: Call): string | undefined {
+function written(targets: readonly Argument[], { frame }: ProgramCall): string | undefined {
   for (const target of targets) {
     const file = accountFile(resolvePath(target.pattern, frame));
     if (file !== undefined) return `It would overwrite ${file}.`;
@@ -122,7 +122,7 @@ function written(targets: readonly Argument[], { frame }: Call): string | undefi
   return undefined;
 }
 
-function checkSync({ args, frame }: Call): string | undefined {
+function checkSync({ args, frame }: ProgramCall): string | undefined {
   const options = readOptions(args, {
     short: 'efMTB',
     long: ['rsh', 'exclude', 'include', 'filter', 'files-from'],
@@ -135,7 +135,7 @@ function checkSync({ args, frame }: Call): string | undefined {
 }
 
 /** `git clean -f` in a folder that is not a project. */
-function checkClean({ args, frame }: Call): string | undefined {
+function checkClean({ args, frame }: ProgramCall): string | undefined {
   const options = readOptions(args, { short: 'cC', stopsAtOperand: true });
   const [command, ...rest] = options.operands;
   if (command?.text !== 'clean' || !given(readOptions(rest, { short: 'e' }), 'f', 'force')) return undefined;

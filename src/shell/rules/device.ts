@@ -3,7 +3,7 @@ import { given, readOptions } from '../options.ts';
 import { resolvePath } from '../paths.ts';
 import { isDevice } from '../places.ts';
 import { excerpt } from '../verdict.ts';
-import type { Call, Rule } from './rule.ts';
+import type { ProgramCall, Rule } from './rule.ts';
 
 /** Programs that write to every device in their arguments. */
 const writers = new Set(
@@ -22,7 +22,7 @@ export const device: Rule = {
   },
 };
 
-function targetsOf({ name, args }: Call): readonly Argument[] {
+function targetsOf({ name, args }: ProgramCall): readonly Argument[] {
   if (name === 'dd') return operandValues(args, 'of');
   if (!writers.has(name) && !name.startsWith('mkfs.')) return [];
   const options = readOptions(args, {});

@@ -1,9 +1,9 @@
-import { type Argument, type Frame, unknown } from '../frame.ts';
+import { type Argument, type CommandFrame, unknown } from '../frame.ts';
 import { given, readOptions, valuesOf } from '../options.ts';
 import { resolvePath } from '../paths.ts';
 import { holdsKeyFiles, keyFile } from '../places.ts';
 import { readFind } from './find.ts';
-import type { Call, Rule } from './rule.ts';
+import type { ProgramCall, Rule } from './rule.ts';
 
 /** Programs that read their arguments as plain text, or check a file without opening it. */
 const readsNothing = new Set(
@@ -54,14 +54,14 @@ export const keyFiles: Rule = {
 };
 
 /** The key file that a path names, or `undefined`. */
-export function keyFileIn(pattern: string, frame: Frame): string | undefined {
+export function keyFileIn(pattern: string, frame: CommandFrame): string | undefined {
   const home = frame.policy.home;
   const path = /^~(?=\/|$)/.test(pattern) ? home + pattern.slice(1) : pattern;
   return keyFile(resolvePath(path, frame), frame.policy);
 }
 
 /** The arguments that the program may open as files. */
-function pathArguments({ name, args }: Call): readonly Argument[] {
+function pathArguments({ name, args }: ProgramCall): readonly Argument[] {
   if (readsNothing.has(name)) return [];
   const given_ = patternFirst[name];
   if (given_ !== undefined) {
@@ -100,7 +100,7 @@ function piecesOf({ pattern }: Argument): string[] {
 }
 
 /** The folders that are archived or copied completely. */
-function copiedFolders({ name, args }: Call): readonly Argument[] {
+function copiedFolders({ name, args }: ProgramCall): readonly Argument[] {
   if (name === 'cp' || name === 'rsync' || name === 'scp') {
     const options = readOptions(args, { short: name === 'cp' ? 'tS' : 'efMTBiPloF' });
     const recursive = given(options, 'rRa', 'recursive') || given(options, '', 'archive');

@@ -1,12 +1,12 @@
 import type { RedirectOperator } from 'unbash';
-import { type Argument, type Frame, refuse } from '../frame.ts';
+import { type Argument, type CommandFrame, refuse } from '../frame.ts';
 import { matchesGlob } from '../glob.ts';
 import { resolvePath } from '../paths.ts';
 import { accountFile, isDevice, keyFile } from '../places.ts';
 import { excerpt } from '../verdict.ts';
 
 /** Checks the target of `<`, `>` and similar. */
-export function checkRedirect(operator: RedirectOperator, target: Argument, frame: Frame): void {
+export function checkRedirect(operator: RedirectOperator, target: Argument, frame: CommandFrame): void {
   const path = resolvePath(target.pattern, frame);
   const [top = '', name = ''] = path.parts;
   const isConnection = matchesGlob(name, 'tcp') || matchesGlob(name, 'udp');

@@ -1,4 +1,4 @@
-import { type Argument, type Frame, refuse } from '../frame.ts';
+import { type Argument, type CommandFrame, refuse } from '../frame.ts';
 import { isGlob } from '../glob.ts';
 import { excerpt } from '../verdict.ts';
 
@@ -14,7 +14,7 @@ const builtins = new Set(
 const systemFolder = /^\/(?:usr\/(?:local\/)?)?s?bin\/([^/]+)$/;
 
 /** Refuses, in strict mode, a program that is not listed or whose name is not written out. */
-export function checkListed(program: Argument, frame: Frame): void {
+export function checkListed(program: Argument, frame: CommandFrame): void {
   const { policy, functions } = frame;
   if (policy.mode !== 'strict') return;
   if (program.dynamic || isGlob(program.pattern)) {

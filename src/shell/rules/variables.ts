@@ -1,5 +1,5 @@
 import type { Assignment } from 'unbash';
-import { type Frame, refuse } from '../frame.ts';
+import { type CommandFrame, refuse } from '../frame.ts';
 import { runArgument } from '../walk.ts';
 import { readWord, runSubstitutions } from '../words.ts';
 import { keyFileIn } from './key-files.ts';
@@ -11,7 +11,7 @@ const commandVariables =
 const programVariables = /^(?:PATH|ENV|BASH_ENV|SHELL|LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT)$/;
 
 /** Checks `NAME=value`, before a command or as an argument of `export`. */
-export function checkAssignment(node: Assignment, frame: Frame): void {
+export function checkAssignment(node: Assignment, frame: CommandFrame): void {
   if (node.index !== undefined) runSubstitutions(node.index, frame);
   const words = node.value.type === 'Word' ? [node.value] : node.value.elements;
   for (const value of words.flatMap((word) => readWord(word, frame))) {
@@ -23,7 +23,7 @@ export function checkAssignment(node: Assignment, frame: Frame): void {
 export function checkVariable(
   name: string,
   value: { readonly text: string; readonly pattern: string; readonly dynamic: boolean },
-  frame: Frame,
+  frame: CommandFrame,
 ): void {
   if (frame.policy.mode === 'strict' && programVariables.test(name)) {
     refuse(frame, 'dynamic', `Setting ${name} changes which program a name refers to.`);

@@ -5,7 +5,7 @@ import type { TelegramPlace } from './sender.ts';
  * Groups that became supergroups. Telegram gives them a new id; the chat stays the same in Geode. The channel's marks
  * store the mapping.
  */
-export class Places {
+export class MovedGroups {
   readonly #marks: ChannelMarks;
   /** Current id by the group's first id. */
   readonly #moved: Map<string, string>;

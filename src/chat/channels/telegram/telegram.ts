@@ -11,7 +11,7 @@ import { keepConnected } from '../keep-connected.ts';
 import { sendFailure } from '../send-result.ts';
 import { ShortLived } from '../short-lived.ts';
 import { type BotApi, botApi, MovedError } from './bot-api.ts';
-import { Places } from './places.ts';
+import { MovedGroups } from './places.ts';
 import { polling } from './poller.ts';
 import { isUnchanged, TelegramSender, target } from './sender.ts';
 import { type Bot, incomingOf, movedIn, type Update } from './updates.ts';
@@ -61,7 +61,7 @@ class Telegram implements Channel {
   readonly longestText = longestText;
   readonly #adapters: ShortLived<TelegramAdapter>;
   readonly #api: BotApi;
-  readonly #places: Places;
+  readonly #places: MovedGroups;
   readonly #sender: TelegramSender;
   readonly #options: TelegramOptions;
   readonly #health = new ChannelHealth(this.name);
@@ -76,7 +76,7 @@ class Telegram implements Channel {
     this.#adapters = new ShortLived(newAdapter, adapterUses);
     this.#options = options;
     this.#api = botApi(options.apiUrl, options.token);
-    this.#places = new Places(options.marks);
+    this.#places = new MovedGroups(options.marks);
     this.#sender = new TelegramSender(this.#api, render);
   }
 

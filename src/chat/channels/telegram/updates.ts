@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parsedJson } from '../../../base/json.ts';
 import type { Incoming } from '../../../seams/channel.ts';
 import { fileName, personName } from '../names.ts';
-import type { Places } from './places.ts';
+import type { MovedGroups } from './places.ts';
 
 const personSchema = z.looseObject({
   id: z.number(),
@@ -84,7 +84,7 @@ const moveSchema = z.looseObject({
 /** A message or pressed button of a person; undefined for anything else. */
 export function incomingOf(
   adapter: TelegramAdapter,
-  places: Places,
+  places: MovedGroups,
   bot: Bot,
   update: Update,
 ): Incoming | undefined {
@@ -141,7 +141,7 @@ function quotedIn({ quote, reply_to_message: answered }: Detail): Incoming['quot
 }
 
 /** A button carries the text that it sends. */
-function pressed(places: Places, query: NonNullable<Update['callback_query']>): Incoming | undefined {
+function pressed(places: MovedGroups, query: NonNullable<Update['callback_query']>): Incoming | undefined {
   const { id, from, data, message } = query;
   if (message === undefined) return undefined;
   const value = buttonValue(data);

@@ -3,7 +3,7 @@
  * with too many dead slots is reloaded.
  */
 import { wordHash } from '../../../base/words.ts';
-import type { Model } from '../../truth/models.ts';
+import type { EmbeddingModel } from '../../truth/models.ts';
 import { unpackWords } from '../../truth/word-blob.ts';
 import { idf, K1, NEAR_WEIGHT } from '../bm25.ts';
 import type { DenseSearch, Hit, Hits, KeywordSearch } from '../search-index.ts';
@@ -33,7 +33,7 @@ const MIN_DEAD = 1_000;
 
 export class NamespaceIndex {
   /** Null until an embedder has answered: there are no vectors before. */
-  readonly model: Model | null;
+  readonly model: EmbeddingModel | null;
   readonly #slots: Slots;
   readonly #vectors: VectorRows;
   readonly #postings = new Postings();
@@ -46,7 +46,7 @@ export class NamespaceIndex {
   /** The first vector row of each slot; its rows end where the next slot's start. */
   readonly #firstRow: NumberList<Int32Array>;
 
-  constructor(model: Model | null, capacity: number) {
+  constructor(model: EmbeddingModel | null, capacity: number) {
     this.model = model;
     this.#slots = new Slots(capacity);
     this.#vectors = new VectorRows(model?.centre ?? new Float32Array(), model === null ? 0 : capacity);

@@ -1,13 +1,13 @@
 /** Creates a missing collection, and refuses one made for other vectors. */
 import type { QdrantClient } from '@qdrant/js-client-rest';
 import { GeodeError, reasonOf } from '../../../base/errors.ts';
-import type { Model } from '../../truth/models.ts';
+import type { EmbeddingModel } from '../../truth/models.ts';
 
 /** True if the collection was just created and is therefore empty. */
 export async function ensureCollection(
   client: QdrantClient,
   name: string,
-  model: Model,
+  model: EmbeddingModel,
   replicas: number,
 ): Promise<boolean> {
   const { exists } = await client.collectionExists(name);
@@ -42,7 +42,7 @@ function integer(client: QdrantClient, name: string, field: string) {
   return client.createPayloadIndex(name, { field_name: field, field_schema: 'integer', wait: true });
 }
 
-async function checkCollection(client: QdrantClient, name: string, model: Model): Promise<void> {
+async function checkCollection(client: QdrantClient, name: string, model: EmbeddingModel): Promise<void> {
   const { config } = await client.getCollection(name);
   const meaning: unknown = Object(config.params.vectors).meaning;
   const { size, distance }: { size?: unknown; distance?: unknown } = Object(meaning);

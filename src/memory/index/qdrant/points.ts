@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Schemas } from '@qdrant/js-client-rest';
 import { wordHash } from '../../../base/words.ts';
 import type { LocatedEntry } from '../../truth/indexed-entries.ts';
-import type { Model } from '../../truth/models.ts';
+import type { EmbeddingModel } from '../../truth/models.ts';
 import { unpackVector } from '../../truth/vector-blob.ts';
 import { unpackWords } from '../../truth/word-blob.ts';
 import { NEAR_WEIGHT, saturation } from '../bm25.ts';
@@ -13,7 +13,7 @@ import type { DenseSearch, Hit, KeywordSearch } from '../search-index.ts';
 const AVERAGE_LENGTH = 40;
 
 /** An entry that waits for the embedder has one point with words only. */
-export function pointsOf(entry: LocatedEntry, model: Model): Schemas['PointStruct'][] {
+export function pointsOf(entry: LocatedEntry, model: EmbeddingModel): Schemas['PointStruct'][] {
   const words = { words: sparseWords(entry) };
   const count = Math.max(1, entry.vectors.length);
   return Array.from({ length: count }, (_, chunk) => {

@@ -15,7 +15,7 @@ import {
   indexedEntry,
   lastChange,
 } from '../../truth/indexed-entries.ts';
-import { findModel, type Model } from '../../truth/models.ts';
+import { type EmbeddingModel, findModel } from '../../truth/models.ts';
 import { readPosition, storeId, writePosition } from '../../truth/positions.ts';
 import type { Truth } from '../../truth/truth.ts';
 import { K1 } from '../bm25.ts';
@@ -199,7 +199,7 @@ export class QdrantIndex implements SearchIndex {
     }
   }
 
-  async #apply(collection: string, model: Model, ids: readonly number[]): Promise<void> {
+  async #apply(collection: string, model: EmbeddingModel, ids: readonly number[]): Promise<void> {
     const entries = this.#truth.read((sql) =>
       ids.map((id) => ({ id, entry: indexedEntry(sql, id, model.id) })),
     );
@@ -249,11 +249,11 @@ export class QdrantIndex implements SearchIndex {
     }
   }
 
-  #model(): Model | null {
+  #model(): EmbeddingModel | null {
     return this.#truth.read((sql) => findModel(sql, this.#embedder));
   }
 
-  #nameFor(model: Model | null): string | null {
+  #nameFor(model: EmbeddingModel | null): string | null {
     if (model === null) return null;
     const store = this.#truth.read(storeId).slice(0, 12);
     return `${this.#options.collection ?? 'geode'}-${store}-${model.id}`;
