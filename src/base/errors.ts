@@ -74,6 +74,10 @@ export const errorCatalogue = {
     status: 503,
     hint: 'See the message for the cause. If the file is damaged, rename it: Geode rebuilds it from the sandboxes at the next start.',
   },
+  state_newer: {
+    status: 409,
+    hint: 'Use that version of Geode or a newer one, or set `sandbox.state_dir` to another folder.',
+  },
   sandbox_held: {
     status: 409,
     hint: 'Stop the other host first, or use the sandbox through that host.',

@@ -53,7 +53,8 @@ export async function connectHost(
   context: CliContext,
   { reads = false }: HostingNeeds = {},
 ): Promise<Hosting> {
-  if (reads && !existsSync((await reachSettings(context)).stateDir)) throw noSandboxes();
+  const { stateDir } = await reachSettings(context);
+  if (reads && !existsSync(stateDir)) throw noSandboxes();
   const waitMs = waitFrom(context);
   const takeOver = context.values['take-over'] === true;
   const transport = new HostTransport(context, {

@@ -1,6 +1,7 @@
 import { parseArgs, styleText } from 'node:util';
 import { errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Machine } from '../machine/machine.ts';
+import { checkStateMark } from '../machine/state-version.ts';
 import {
   type CliCommand,
   type CliContext,
@@ -54,7 +55,9 @@ function contextOf(
   const err = (line: string) => streams.stderr.write(`${visible(line)}\n`);
   const loaded = once(async () => {
     const { loadConfig } = await import('../config/load.ts');
-    return loadConfig(machine, text(values, 'config'));
+    const found = await loadConfig(machine, text(values, 'config'));
+    checkStateMark(found.config.sandbox.state_dir);
+    return found;
   });
   const warn = (message: string) => err(`warning: ${message}`);
   return {
@@ -68,8 +71,13 @@ function contextOf(
     signal,
     loaded,
     geode: once(async () => {
-      const { createGeode } = await import('../host/geode.ts');
-      return createGeode((await loaded()).config, machine, warn);
+      const [{ createGeode }, { checkState }] = await Promise.all([
+        import('../host/geode.ts'),
+        import('../host/state/tables.ts'),
+      ]);
+      const { config } = await loaded();
+      checkState(config);
+      return createGeode(config, machine, warn);
     }),
     out: (line) => streams.stdout.write(`${line}\n`),
     err,

@@ -41,6 +41,7 @@ import type { Runtime, RuntimeName } from '../seams/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
 import type { ShellPolicy } from '../seams/shell-policy.ts';
 import { openConfiguredEgress } from './configured-egress.ts';
+import { checkState } from './state/tables.ts';
 
 export type { ProbedRuntime };
 
@@ -232,7 +233,9 @@ export function createGeode(
         egress,
         ...lock,
       };
-      return ledger === undefined ? openSandboxes(options) : sandboxesIn(ledger, options);
+      if (ledger !== undefined) return sandboxesIn(ledger, options);
+      checkState(config);
+      return openSandboxes(options);
     },
     listOffline: (cancel) => listOffline(config.sandbox.state_dir, runtimes, cancel),
     journals: (id, show = 'redacted', user = localUser) =>

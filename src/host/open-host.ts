@@ -3,34 +3,28 @@
  * Everything else is a client of the API that it serves.
  */
 import { join } from 'node:path';
-import { agentChapter } from '../agents/agent-chapter.ts';
 import type { ApiParts } from '../api/environment.ts';
 import { createLog } from '../api/log.ts';
 import { pullWatch } from '../api/pull-watch.ts';
-import { approvalChapter } from '../approvals/approval-table.ts';
 import { openApprovals } from '../approvals/open-approvals.ts';
 import { withdrawWithSandbox } from '../approvals/withdraw-with-sandbox.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { configuredLimits, mostLimits } from '../config/sandbox-limits.ts';
-import { e2bChapter } from '../doors/e2b/e2b-table.ts';
 import { openE2b } from '../doors/e2b/open-e2b.ts';
 import { e2bDoor } from '../doors/e2b/serve-e2b.ts';
 import { openAiDoor } from '../doors/openai/serve-openai.ts';
 import { type KeyStore, openKeys } from '../identity/keys.ts';
 import { Logins } from '../identity/logins.ts';
-import { imageChapter } from '../images/image-table.ts';
-import { EventLog, eventChapter } from '../ledger/event-log.ts';
+import { EventLog } from '../ledger/event-log.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { type HostLockOptions, lockHost } from '../machine/host-lock.ts';
 import type { Machine } from '../machine/machine.ts';
+import { markState } from '../machine/state-version.ts';
 import { mcpOverHttp } from '../mcp/http.ts';
-import { toolChapter } from '../mcp/sessions/tables.ts';
-import { modelChapter } from '../models/accounting.ts';
 import { openPreviews } from '../previews/previews.ts';
 import { openLiveContexts } from '../runs/contexts/live-contexts.ts';
-import { RunTable, runChapter } from '../runs/history/run-table.ts';
+import { RunTable } from '../runs/history/run-table.ts';
 import type { Runs } from '../runs/index.ts';
-import { sandboxChapter } from '../sandboxes/sandbox-table.ts';
 import type { Agents } from '../seams/agent.ts';
 import type { Approvals } from '../seams/approval.ts';
 import type { Chats } from '../seams/chat.ts';
@@ -39,7 +33,6 @@ import type { Events } from '../seams/events.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
 import type { ToolSessions } from '../seams/tools.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
-import { solveChapter } from '../solve/solve-table.ts';
 import { agentPlace, keepAgentsReady } from './agent-place.ts';
 import { openConfiguredAgents } from './agents.ts';
 import { openConfiguredImages } from './built-images.ts';
@@ -50,6 +43,7 @@ import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
 import { reapInBackground } from './reap-in-background.ts';
 import { recordedRuns } from './recorded-runs.ts';
+import { checkState, hostChapters } from './state/tables.ts';
 import { openConfiguredServers } from './tool-servers.ts';
 import { hostTools } from './tool-sessions.ts';
 
@@ -96,21 +90,10 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   // Set once the secret store is open.
   let secretValues: () => readonly string[] = () => [];
   const log = createLog(logLevel ?? config.gateway.log_level, undefined, () => secretValues());
+  checkState(config);
   opened.use(await lockHost(stateDir, lock));
-  const ledger = opened.use(
-    new Ledger(join(stateDir, 'ledger.db'), [
-      sandboxChapter,
-      eventChapter,
-      modelChapter,
-      solveChapter,
-      approvalChapter,
-      agentChapter,
-      toolChapter,
-      imageChapter,
-      runChapter,
-      e2bChapter,
-    ]),
-  );
+  markState(stateDir, version);
+  const ledger = opened.use(new Ledger(join(stateDir, 'ledger.db'), hostChapters));
   const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
   const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createGeode(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);

@@ -12,6 +12,7 @@ import { createGeode } from './geode.ts';
 import { hostMemory } from './host-memory.ts';
 import { reapInBackground } from './reap-in-background.ts';
 import { serveOnSocket } from './serve.ts';
+import { checkState } from './state/tables.ts';
 
 export interface AloneOptions {
   readonly loaded: LoadedConfig;
@@ -28,6 +29,7 @@ export interface Alone extends AsyncDisposable {
 export async function runsAlone({ loaded, machine, version, warn }: AloneOptions): Promise<Alone> {
   const { config } = loaded;
   const { state_dir: stateDir, run_dir: runDir } = config.sandbox;
+  checkState(config);
   const app = createGeode(config, machine, warn);
   await using opened = new AsyncDisposableStack();
   const runs = opened.use(app.runs({ pool: 'off' }));

@@ -41,7 +41,7 @@ export interface KeyStore extends Disposable {
   revoke(id: string): void;
 }
 
-const keyChapter: Chapter = {
+export const keyChapter: Chapter = {
   name: 'keys',
   changes: [
     `CREATE TABLE IF NOT EXISTS api_keys (

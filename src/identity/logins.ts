@@ -25,7 +25,7 @@ export interface LoginLink {
   readonly expiresAt: Date;
 }
 
-const loginChapter: Chapter = {
+export const loginChapter: Chapter = {
   name: 'logins',
   changes: [
     `CREATE TABLE IF NOT EXISTS login_codes (

@@ -14,6 +14,14 @@ export function versionOf({ sql }: Connection, { name }: Chapter): number {
   return Number(sql.get`SELECT version FROM chapters WHERE name = ${name}`?.version ?? 0);
 }
 
+/** The chapters of a file with the number of their changes; none for a file from before there were chapters. */
+export function versionsIn({ sql }: Connection): ReadonlyMap<string, number> {
+  if (sql.get`SELECT 1 FROM sqlite_master WHERE name = 'chapters'` === undefined) return new Map();
+  return new Map(
+    sql.all`SELECT name, version FROM chapters`.map((row) => [String(row.name), Number(row.version)]),
+  );
+}
+
 /**
  * Brings the tables of each chapter up to date, each in one transaction, and writes nothing if they are. `isNewer`
  * makes the error for a file of a newer Geode, which stays unchanged.

@@ -7,7 +7,7 @@ export interface ChannelMarks extends Disposable {
   set(place: string, mark: string): void;
 }
 
-const chapter: Chapter = {
+export const channelMarkChapter: Chapter = {
   name: 'channel-marks',
   changes: [
     `CREATE TABLE channel_marks (
@@ -22,7 +22,7 @@ const chapter: Chapter = {
 
 /** Ownership passes to the channel, which disposes of it. */
 export function openChannelMarks(file: string, channel: string): ChannelMarks {
-  const ledger = new Ledger(file, [chapter]);
+  const ledger = new Ledger(file, [channelMarkChapter]);
   return {
     latest: (most) =>
       ledger

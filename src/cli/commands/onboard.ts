@@ -31,6 +31,7 @@ export const onboardCommand: CliCommand = {
   },
   async run(context) {
     const wanted = stepsFrom(context);
+    await context.loaded();
     const isAsked = context.values.yes !== true;
     const { kept, checked, starts } = isAsked ? await attended(wanted, context) : await unattended(context);
     if (kept === undefined) return exitCodes.done;

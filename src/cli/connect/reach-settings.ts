@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Marks } from '../../config/marks.ts';
+import { checkStateMark } from '../../machine/state-version.ts';
 import { type CliContext, text } from '../command.ts';
 import { program } from '../version.ts';
 
@@ -17,7 +18,14 @@ export interface ReachSettings {
 
 type Asking = Pick<CliContext, 'loaded' | 'machine' | 'values'>;
 
+/** Throws `state_newer` for the state of a newer Geode. */
 export async function reachSettings(context: Asking): Promise<ReachSettings> {
+  const settings = await currentSettings(context);
+  checkStateMark(settings.stateDir);
+  return settings;
+}
+
+async function currentSettings(context: Asking): Promise<ReachSettings> {
   const file = fileOf(context);
   const mark = markOf(context);
   const kept = keptIn(file, mark);

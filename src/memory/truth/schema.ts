@@ -147,7 +147,7 @@ CREATE VIRTUAL TABLE IF NOT EXISTS word_vocabulary USING fts5vocab(word_index, '
 /** Formats 1 to 4 are in the header of the file; they are older than the table of formats. */
 const formats = { withPlaces: 4 } as const;
 
-const memoryChapter: Chapter = {
+export const memoryChapter: Chapter = {
   name: 'memory',
   changes: [schema],
   adopt(connection) {
