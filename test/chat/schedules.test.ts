@@ -187,7 +187,7 @@ it('GW-5: a scheduled message in a chat is answered there', async () => {
   await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('every 2h: stretch');
   const id = /`(\w{4})` every/.exec(channel.shown('ann').at(-1) ?? '')?.[1] ?? '';
   await channel.say('ann', `/unschedule ${id}`);
-  await expect.poll(() => channel.shown('ann').at(-1), soon).toBe(`Schedule ${id} is ended.`);
+  await expect.poll(() => channel.shown('ann').at(-1), soon).toBe(`Removed schedule ${id}.`);
   const deeds = scene.chats.audit({ limit: 10 }).map(({ by, deed }) => `${deed} by ${by}`);
   expect(deeds).toEqual([
     'schedule-remove by test:ann',

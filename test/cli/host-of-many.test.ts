@@ -41,10 +41,10 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     process.kill(before.pid, 'SIGKILL');
     await waiting.over;
     expect(waiting.child.exitCode).toBe(125);
-    expect(waiting.said.stderr).toContain('ended during this command');
+    expect(waiting.said.stderr).toContain('ended in the middle of this command');
     expect(await me.over).toBe(125);
     expect(me.written()).toContain('\x1b[?1049l');
-    expect(me.screen()).toContain('ended during');
+    expect(me.screen()).toContain('ended in the middle');
     expect((await stat(before.serves?.api ?? '')).isSocket()).toBe(true);
     expect(await running(home, 'lost')).toHaveLength(2);
     expect((await home.host()).pid).not.toBe(before.pid);

@@ -318,7 +318,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     await expect.poll(() => world.chats.pairings().length, soon).toBe(1);
     expect(world.chats.pairings()[0]?.name).toBe('evil name');
     platform.say(ann, 'x'.repeat(100_001));
-    await expect.poll(() => plain(texts(platform, ann)), soon).toContain('longer than 100000 characters');
+    await expect.poll(() => plain(texts(platform, ann)), soon).toContain('at most 100000 characters');
     platform.say(ann, `${'y'.repeat(99_990)} the end`);
     await expect.poll(() => world.agents.turns.length, soon).toBe(1);
     expect(world.agents.turns[0]?.message.text.length).toBe(99_998);

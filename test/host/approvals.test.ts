@@ -64,7 +64,7 @@ describe('approvals', () => {
     await watched.return(undefined);
     await expect(ann.approvals.decide(open.id, { decision: 'deny' })).rejects.toMatchObject({
       code: 'approval_decided',
-      message: expect.stringContaining(`key ${ann.keyId} said allow-always`),
+      message: expect.stringContaining(`key ${ann.keyId} chose allow-always`),
     });
     expect(await ann.approvals.list()).toEqual([]);
     expect(await ann.approvals.list({ state: 'all' })).toEqual([decided]);
