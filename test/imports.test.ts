@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** The imports of each folder. A folder stands above everything that it imports. */
 const allowed: Readonly<Record<string, string>> = {
   'index.ts': 'base config host machine sandboxes seams shell',
-  dashboard: 'client config contract runs sandboxes seams',
+  dashboard: 'base client config contract runs sandboxes seams',
   cli: 'agents base client config contract host machine mcp package.json seams',
   host: 'agents api approvals base chat client config contract doors egress identity images journals ledger link machine mcp memory models pool previews runs runtimes sandboxes seams solve',
   mcp: 'api base client ledger seams',

@@ -6,7 +6,7 @@ import { PLAIN_ANSWERS } from '../../src/memory/index/qdrant/qdrant-index.ts';
 import { type EmbeddingModel, registerModel } from '../../src/memory/truth/models.ts';
 import { Truth } from '../../src/memory/truth/truth.ts';
 import { packVector } from '../../src/memory/truth/vector-blob.ts';
-import { type Embedder, limits } from '../../src/seams/memory.ts';
+import { type Embedder, memoryLimits } from '../../src/seams/memory.ts';
 import { qdrantMissing, startQdrant } from '../../test/memory/qdrant-server.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openModel } from './bench-memory.ts';
@@ -95,7 +95,7 @@ function embedded(
         namespace: 'bench',
         filter: filter === 'none' ? {} : { category: 'rare' },
         now: 0,
-        depth: limits.depth,
+        depth: memoryLimits.depth,
         vector,
         model: model.id,
       };
@@ -139,7 +139,7 @@ async function qdrant(
       const took = await timed(async () => {
         const { points } = await client.query('bench', {
           query: [...vector],
-          limit: limits.depth,
+          limit: memoryLimits.depth,
           ...(filter === 'none' ? {} : { filter: { must: [{ key: 'category', match: { value: 'rare' } }] } }),
         });
         ids = points.map(({ id }) => Number(id));

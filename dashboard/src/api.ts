@@ -1,7 +1,8 @@
 /** The API of the host that served this page; the cookie of the session goes with every request. */
 
+import { parsedJson } from '../../src/base/json.ts';
 import { createClient, GeodeError } from '../../src/client/client.ts';
-import { parseJson, problemError } from '../../src/client/send.ts';
+import { problemError } from '../../src/client/send.ts';
 import { chatSegment } from '../../src/contract/encoding.ts';
 import { socketProtocol } from '../../src/contract/frames.ts';
 import type { WireMachine } from '../../src/contract/server.ts';
@@ -23,7 +24,7 @@ async function asked(path: string, init: RequestInit): Promise<Response> {
     throw new GeodeError('server_unreachable', 'The host does not answer', { cause });
   });
   if (response.ok) return response;
-  const problem = problemError(parseJson(await response.text()));
+  const problem = problemError(parsedJson(await response.text()));
   throw problem ?? new GeodeError('server_unreachable', `The host answered ${response.status}`);
 }
 

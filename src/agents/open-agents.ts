@@ -1,5 +1,6 @@
 import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
+import { chatKey } from '../base/identity.ts';
 import { type Log, noLog } from '../base/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type {
@@ -21,7 +22,7 @@ import type { AgentDriver } from './driver.ts';
 import { EventFeed, type ReadOptions } from './event-feed.ts';
 import { type CheckedMessage, checkMessage, writeAttachments } from './messages.ts';
 import { ResumedTurns } from './resumed-turns.ts';
-import { keyOf, RunningTurns, type TurnOptions } from './running-turns.ts';
+import { RunningTurns, type TurnOptions } from './running-turns.ts';
 import { Steers } from './steers.ts';
 import { transcriptOf } from './transcript.ts';
 import { TurnTable } from './turn-table.ts';
@@ -144,7 +145,7 @@ class HostedAgents implements Agents {
 
   async #begin(user: string, chat: string, message: CheckedMessage, options: SendOptions): Promise<Begun> {
     const known = await this.#idle(user, chat);
-    if (this.#starting.has(keyOf(user, chat))) throw busy(chat);
+    if (this.#starting.has(chatKey(user, chat))) throw busy(chat);
     const work = this.#prepare(user, chat, known, message, options);
     this.#reserve(user, chat, work);
     return await work;
@@ -165,7 +166,7 @@ class HostedAgents implements Agents {
     chat: string,
     work: (known: ConversationRow | undefined) => Promise<T>,
   ): Promise<T> {
-    const key = keyOf(user, chat);
+    const key = chatKey(user, chat);
     for (let before = this.#starting.get(key); before !== undefined; before = this.#starting.get(key))
       await before;
     const working = this.#idle(user, chat).then(work);
@@ -227,7 +228,7 @@ class HostedAgents implements Agents {
   }
 
   #reserve(user: string, chat: string, work: Promise<unknown>): void {
-    const key = keyOf(user, chat);
+    const key = chatKey(user, chat);
     const settled = work.then(
       () => {},
       () => {},
@@ -280,7 +281,7 @@ class HostedAgents implements Agents {
     const { state } = this.#conversations.get(user, chat);
     const isPaused = this.#resumed.stop(user, chat);
     // A turn that this host is about to resume runs only afterwards.
-    if (state === 'running' && !this.#running.has(user, chat)) await this.#starting.get(keyOf(user, chat));
+    if (state === 'running' && !this.#running.has(user, chat)) await this.#starting.get(chatKey(user, chat));
     return (await this.#running.interrupt(user, chat)) || isPaused;
   }
 
@@ -304,7 +305,7 @@ class HostedAgents implements Agents {
     const conversation = this.#conversations.find(user, chat);
     if (conversation === undefined) return false;
     this.#resumed.stop(user, chat);
-    await this.#starting.get(keyOf(user, chat));
+    await this.#starting.get(chatKey(user, chat));
     await this.#interrupt(user, chat);
     const driver = this.#driver(conversation.driver);
     await driver.stop?.(this.#conversations.state(conversation.id), this.#options.sandboxes.of(user), chat);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GeodeError } from '../base/errors.ts';
+import { chatKey } from '../base/identity.ts';
 import { noUsage } from '../base/prices.ts';
 import type { AgentEventBody, DriverName } from '../seams/agent.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
@@ -8,7 +9,7 @@ import type { AgentDriver } from './driver.ts';
 import type { EventFeed } from './event-feed.ts';
 import { lostHosts, mostLostHosts, mostStarts, pauseBefore } from './lost-hosts.ts';
 import { openCalls, unfinished } from './open-calls.ts';
-import { keyOf, type RunningTurns } from './running-turns.ts';
+import type { RunningTurns } from './running-turns.ts';
 import type { TurnRow, TurnTable } from './turn-table.ts';
 
 interface ResumedTurnsParts {
@@ -43,7 +44,7 @@ export class ResumedTurns {
           'agent_failed',
           `${lost} hosts in a row ended during this turn before its next step, so it is not tried again.`,
         );
-      if (await this.#isStopped(keyOf(user, chat), pauseBefore(lost))) {
+      if (await this.#isStopped(chatKey(user, chat), pauseBefore(lost))) {
         const usage = { usage: noUsage, cost: null, durationMs: Date.now() - turn.startedAt };
         this.#end(turn, { type: 'result', outcome: 'interrupted', text: '', ...usage });
         return;
@@ -63,7 +64,7 @@ export class ResumedTurns {
 
   /** Ends a turn that has not been resumed yet. False if none waits. */
   stop(user: string, chat: string): boolean {
-    const paused = this.#paused.get(keyOf(user, chat));
+    const paused = this.#paused.get(chatKey(user, chat));
     paused?.abort();
     return paused !== undefined;
   }

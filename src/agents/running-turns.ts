@@ -1,3 +1,4 @@
+import { chatKey } from '../base/identity.ts';
 import { type Log, noLog } from '../base/log.ts';
 import type { PermissionClass } from '../seams/agent.ts';
 import type { Approvals } from '../seams/approval.ts';
@@ -59,17 +60,17 @@ export class RunningTurns {
   }
 
   has(user: string, chat: string): boolean {
-    return this.#running.has(keyOf(user, chat));
+    return this.#running.has(chatKey(user, chat));
   }
 
   /** Waits for the end of a turn, if one runs. */
   async ended(user: string, chat: string): Promise<void> {
-    await this.#running.get(keyOf(user, chat))?.ended;
+    await this.#running.get(chatKey(user, chat))?.ended;
   }
 
   /** The turn that receives messages now. */
   listening(user: string, chat: string): Pick<RunningTurn, 'id' | 'conversation'> | undefined {
-    const turn = this.#running.get(keyOf(user, chat));
+    const turn = this.#running.get(chatKey(user, chat));
     return turn?.listens && !turn.stop.signal.aborted ? turn : undefined;
   }
 
@@ -77,7 +78,7 @@ export class RunningTurns {
     const { user, chat } = place.conversation;
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort('timeout' satisfies TurnStop), this.#timeoutMs(place.row));
-    const key = keyOf(user, chat);
+    const key = chatKey(user, chat);
     const ended = this.#run(place, stop.signal)
       .catch((error) => this.#log.error({ err: error, chat }, 'a turn of an agent broke off'))
       .finally(() => {
@@ -92,7 +93,7 @@ export class RunningTurns {
 
   /** Resolves when every process of the turn has ended. Returns false if no turn runs. */
   async interrupt(user: string, chat: string): Promise<boolean> {
-    const turn = this.#running.get(keyOf(user, chat));
+    const turn = this.#running.get(chatKey(user, chat));
     if (turn === undefined) return false;
     turn.stop.abort('interrupt' satisfies TurnStop);
     await turn.ended;
@@ -137,9 +138,4 @@ export class RunningTurns {
       .thinkingUntil(chat, until)
       .catch(() => {});
   }
-}
-
-/** Encoded so that no two pairs get the same name. */
-export function keyOf(user: string, chat: string): string {
-  return JSON.stringify([user, chat]);
 }

@@ -80,7 +80,7 @@ export function isOperator({ caller }: Pick<Call, 'caller'>): boolean {
 }
 
 /** The caller's name for the audit; on the host's own socket it is the operator. */
-export function nameOf({ keyId }: Caller): string {
+export function callerName({ keyId }: Caller): string {
   return /^[0-9a-f]{12}$/.test(keyId) ? `key ${keyId}` : keyId;
 }
 

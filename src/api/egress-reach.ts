@@ -4,7 +4,7 @@ import { GeodeError } from '../base/errors.ts';
 import { parseBinding } from '../contract/egress-bindings.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import { alsoDenying, type PolicyWords, policyFrom } from '../egress/policy/change-policy.ts';
-import { within } from '../egress/policy/within.ts';
+import { narrowedTo } from '../egress/policy/within.ts';
 import type { BindingSpec, EgressSpec } from '../seams/egress.ts';
 import { type Call, isOperator } from './call.ts';
 
@@ -46,7 +46,7 @@ export function runEgress(
   if (reach === undefined) return given;
   const own = given ?? host?.initial(call.caller.user);
   const bound = host?.remembered(reach.sandboxId);
-  return own && bound ? within(own, bound) : null;
+  return own && bound ? narrowedTo(own, bound) : null;
 }
 
 /** For an existing sandbox. Permissions from the operator stay, and the operator's deny rules stay. */

@@ -31,7 +31,7 @@ export function createLog(
 }
 
 function toStderr(line: string): void {
-  process.stderr.write(process.stderr.isTTY ? plainLine(line) : line);
+  process.stderr.write(process.stderr.isTTY ? terminalLine(line) : line);
 }
 
 /** A GeodeError explains itself; other errors need their stack. */
@@ -52,7 +52,7 @@ const recordSchema = z.looseObject({
 });
 
 /** `12:30:59 error POST /api/v1/runs 502: The image … could not be pulled (pull_failed)`. */
-export function plainLine(line: string): string {
+export function terminalLine(line: string): string {
   const parsed = recordSchema.safeParse(JSON.parse(line));
   if (!parsed.success) return line;
   const { level, time, msg, err, method, path, status } = parsed.data;

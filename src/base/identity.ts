@@ -18,6 +18,11 @@ export const localUser: User = 'local';
  */
 export const userPattern = /^[a-z0-9][a-z0-9._@:+-]{0,127}$/;
 
+/** One text for a user and a chat, encoded so that no two pairs get the same one. */
+export function chatKey(user: User, chat: string): string {
+  return JSON.stringify([user, chat]);
+}
+
 /**
  * Throws `invalid_input` for an invalid name. Checked wherever a user starts to exist: creating a key or a sandbox,
  * storing an entry. Objects from before the rule can still be listed, read and removed by their old names.

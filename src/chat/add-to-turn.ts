@@ -1,5 +1,5 @@
 import { messageBody, textFor } from './bodies.ts';
-import { commandOf } from './commands.ts';
+import { chatCommandOf } from './commands.ts';
 import type { TurnScene } from './turn.ts';
 
 /** A reader would find more than this hard to follow at once. */
@@ -46,7 +46,7 @@ async function addWaiting({ parts, chat }: TurnScene): Promise<void> {
     const { files, sender } = body;
     const user = parts.senders.userOf(sender.channel, sender.id);
     const mayspeak = user === chat.user || (user !== undefined && now?.isShared === true);
-    const isPlain = message.kind === 'interactive' && files.length === 0 && commandOf(body) === undefined;
+    const isPlain = message.kind === 'interactive' && files.length === 0 && chatCommandOf(body) === undefined;
     if (!isPlain || !mayspeak) return;
     if (!agents.steer(chat.name, { text: textFor(body), mark: message.key })) return;
   }

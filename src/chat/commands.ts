@@ -19,7 +19,7 @@ import {
 } from './command-actions.ts';
 import type { Pairings } from './pairings.ts';
 import type { Schedules } from './schedules.ts';
-import { sendAgain } from './undelivered.ts';
+import { sendUndeliveredAgain } from './undelivered.ts';
 
 export interface CommandScene {
   readonly chat: KnownChat;
@@ -111,7 +111,7 @@ const commands: Readonly<Record<string, Command>> = {
     usage: '/again [ID]',
     help: 'send an answer again that may be missing',
     lane: 'control',
-    run: sendAgain,
+    run: sendUndeliveredAgain,
   },
   new: {
     usage: '/new [empty]',
@@ -149,7 +149,7 @@ export function commandIn(text: string): GivenCommand | undefined {
 }
 
 /** Forwarded text is never a command. */
-export function commandOf({ text, isForwarded }: Pick<MessageBody, 'text' | 'isForwarded'>) {
+export function chatCommandOf({ text, isForwarded }: Pick<MessageBody, 'text' | 'isForwarded'>) {
   return isForwarded ? undefined : commandIn(text);
 }
 
@@ -169,7 +169,7 @@ export function scopeOf(text: string): 'approvals' | 'admin' | undefined {
   return name === 'approve' || name === 'deny' ? 'approvals' : undefined;
 }
 
-export async function runCommand(
+export async function runChatCommand(
   { name, words }: GivenCommand,
   scene: Omit<CommandScene, 'words'>,
 ): Promise<CommandAnswer> {

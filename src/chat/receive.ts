@@ -2,7 +2,7 @@ import type { Bus } from '../seams/bus.ts';
 import type { Incoming } from '../seams/channel.ts';
 import { type MessageBody, messageBody, type NewMessageBody, newReply } from './bodies.ts';
 import { controlLane, type DuringTurn, laneOf } from './chat-table.ts';
-import { commandOf, isControl } from './commands.ts';
+import { chatCommandOf, isControl } from './commands.ts';
 import { plainName } from './plain-text.ts';
 import type { SenderRate } from './sender-rate.ts';
 import type { Senders } from './senders.ts';
@@ -75,7 +75,7 @@ async function store(
   const body = bodyOf(incoming);
   const key = `${lane}:${id}`;
   if (replaces !== undefined) {
-    const changed = during(lane) === 'follow' && commandOf(messageBodyOf(body)) === undefined;
+    const changed = during(lane) === 'follow' && chatCommandOf(messageBodyOf(body)) === undefined;
     if (changed && (await bus.amend(`${lane}:${replaces}`, (known) => withText(known, body.text)))) return;
     return putMessage(bus, { ...body, text: `(edited) ${body.text}` }, { key, user });
   }
@@ -110,7 +110,7 @@ function messageBodyOf(body: NewMessageBody): MessageBody {
 /** A command cannot be turned into a message, or a message into a command. */
 function withText(known: string, text: string): string | undefined {
   const body = messageBody({ body: known });
-  return commandOf(body) === undefined ? JSON.stringify({ ...body, text }) : undefined;
+  return chatCommandOf(body) === undefined ? JSON.stringify({ ...body, text }) : undefined;
 }
 
 function withFiles(known: string, { text, files }: NewMessageBody): string {
@@ -130,7 +130,7 @@ export function putMessage(
   { key, user, due }: { readonly key: string; readonly user: string; readonly due?: number },
 ): Promise<Stored> {
   const lane = laneOf(body.channel, body.address);
-  const control = isControl(commandOf(messageBodyOf(body)));
+  const control = isControl(chatCommandOf(messageBodyOf(body)));
   return bus.put({
     lane: control ? controlLane(lane) : lane,
     home: lane,

@@ -1,7 +1,7 @@
 import type { Claim, Ending } from '../seams/bus.ts';
 import { type MessageBody, messageBody, newReply } from './bodies.ts';
 import { laneOf } from './chat-table.ts';
-import { commandOf } from './commands.ts';
+import { chatCommandOf } from './commands.ts';
 import type { ChatParts } from './parts.ts';
 import { plainLine } from './plain-text.ts';
 
@@ -32,7 +32,7 @@ export async function forStranger(
     `The owner of this gateway can pair you with \`geode chat pair ${pairing.code}\`, or with \`/pair ${pairing.code}\` in a chat with me. I keep your messages until then and answer them afterwards.`,
   ].join('\n');
   const replies = [newReply(target, `code:${pairing.code}:${target.lane}`, { text, ...more })];
-  return commandOf(body) === undefined
+  return chatCommandOf(body) === undefined
     ? { state: 'stopped', record: kept, replies }
     : { state: 'done', replies };
 }

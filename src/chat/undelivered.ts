@@ -33,7 +33,7 @@ function reportOf(reply: BusReply) {
 }
 
 /** `/again`: the latest reply of this chat that may be missing, or the given one. */
-export async function sendAgain({ chat, words, bus }: CommandScene): Promise<CommandAnswer> {
+export async function sendUndeliveredAgain({ chat, words, bus }: CommandScene): Promise<CommandAnswer> {
   const open = await bus.undelivered(chat.lane, mostAtOnce);
   const named = words === '' ? open[0] : open.find(({ id }) => String(id) === words);
   if (named === undefined || !(await bus.resend(named.id)))

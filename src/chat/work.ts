@@ -5,7 +5,7 @@ import type { Channel } from '../seams/channel.ts';
 import type { ChatEvent } from '../seams/chat.ts';
 import { type MessageBody, messageBody, newReply } from './bodies.ts';
 import { type KnownChat, laneOf } from './chat-table.ts';
-import { commandOf, type GivenCommand, isHarmless, runCommand } from './commands.ts';
+import { chatCommandOf, type GivenCommand, isHarmless, runChatCommand } from './commands.ts';
 import type { ChatParts } from './parts.ts';
 import { splitText } from './split-text.ts';
 import { forStranger } from './strangers.ts';
@@ -49,7 +49,7 @@ async function admitted(
   const { parts } = scene;
   const target = targetOf(body);
   const user = parts.senders.userOf(body.sender.channel, body.sender.id);
-  const command = commandOf(body);
+  const command = chatCommandOf(body);
   if (user === undefined) {
     await parts.bus.finish(claim, await forStranger(parts, claim, body));
     return;
@@ -92,7 +92,7 @@ async function runOne(
   signal: AbortSignal,
 ): Promise<void> {
   const { bus, chats, approvalPrompts, pairings, schedules, agents, sandboxes } = parts;
-  const { text, file } = await runCommand(command, {
+  const { text, file } = await runChatCommand(command, {
     chat,
     by: `${sender.channel}:${sender.id}`,
     agents: agents.of(chat.user),

@@ -4,7 +4,7 @@ import type { GeodeClient, RemoteSandbox } from '../client/client.ts';
 import { createClient } from '../client/client.ts';
 import type { CliContext } from './command.ts';
 import { hostTransport } from './connect/host-transport.ts';
-import { among, type ChatName, chatNamed, notFound } from './input/chat-name.ts';
+import { among, type ChatName, chatNamed, noSuchSandbox } from './input/chat-name.ts';
 
 export interface ChatClient {
   readonly name: ChatName;
@@ -28,7 +28,7 @@ export async function chatClient(word: string, context: CliContext): Promise<Cha
       try {
         return await work(client.sandboxes.of(name.chat));
       } catch (error) {
-        throw isGeodeError(error, 'sandbox_not_found') ? notFound(name) : error;
+        throw isGeodeError(error, 'sandbox_not_found') ? noSuchSandbox(name) : error;
       }
     },
   };

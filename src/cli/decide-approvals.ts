@@ -2,7 +2,7 @@ import type { DecideApproval } from '../seams/approval.ts';
 import type { CliContext } from './command.ts';
 import { somePositionals } from './input/values.ts';
 import { visible } from './render/printable.ts';
-import { outcomeOf } from './render/show-approval.ts';
+import { decisionText } from './render/show-approval.ts';
 import { userClient } from './user-client.ts';
 
 /** Says the same to every approval that the command line names, and shows each as it is kept. */
@@ -14,6 +14,6 @@ export async function decideEach(
   for (const id of somePositionals(context, 'ID of an approval')) {
     const approval = await client.approvals.decide(id, decision, { signal: context.signal });
     if (context.json) context.out(JSON.stringify(approval));
-    else context.out(visible(`${approval.id}  ${approval.title}  ${outcomeOf(approval)}`));
+    else context.out(visible(`${approval.id}  ${approval.title}  ${decisionText(approval)}`));
   }
 }

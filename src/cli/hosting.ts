@@ -9,7 +9,7 @@ import type { AloneOptions } from '../host/runs-alone.ts';
 import { type CliContext, type CliOption, exitCodes, text } from './command.ts';
 import { HostTransport } from './connect/host-transport.ts';
 import { reachSettings } from './connect/reach-settings.ts';
-import { type ChatName, chatOptions, findChat, notFound } from './input/chat-name.ts';
+import { type ChatName, chatOptions, findChat, noSuchSandbox } from './input/chat-name.ts';
 import { somePositionals, wrongUsage } from './input/values.ts';
 import type { showStatus } from './render/show-status.ts';
 import { version } from './version.ts';
@@ -130,6 +130,6 @@ async function orNotFound<T>(name: ChatName, work: () => Promise<T>): Promise<T>
   try {
     return await work();
   } catch (error) {
-    throw isGeodeError(error, 'sandbox_not_found') ? notFound(name) : error;
+    throw isGeodeError(error, 'sandbox_not_found') ? noSuchSandbox(name) : error;
   }
 }

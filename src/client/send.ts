@@ -1,5 +1,7 @@
 /** Sends one request; throws an error answer as a `GeodeError`. */
+
 import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
+import { parsedJson } from '../base/json.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
 
 /** A host, and the user to act for. */
@@ -65,7 +67,7 @@ async function jsonOf(response: HttpAnswer): Promise<unknown> {
       cause: thrown,
     });
   });
-  const parsed = parseJson(text);
+  const parsed = parsedJson(text);
   if (parsed === undefined) throw notGeode(response);
   return parsed;
 }
@@ -120,7 +122,7 @@ export function unreachable(
 }
 
 async function refusalOf(response: HttpAnswer): Promise<GeodeError> {
-  return problemError(parseJson(await response.text())) ?? notGeode(response);
+  return problemError(parsedJson(await response.text())) ?? notGeode(response);
 }
 
 function notGeode({ status }: HttpAnswer): GeodeError {
@@ -139,14 +141,6 @@ export function problemError(problem: unknown): GeodeError | undefined {
       ? { details: { ...problem.details } }
       : {};
   return new GeodeError(code, error, { ...hint, ...details });
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isErrorCode(code: string): code is ErrorCode {

@@ -2,9 +2,10 @@
 
 import { type Cancel, onAbort } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
+import { parsedJson } from '../base/json.ts';
 import { type Free, fromWire, toWire } from '../contract/rename.ts';
 import { pause } from './events.ts';
-import { type ApiConnection, parseJson, problemError } from './send.ts';
+import { type ApiConnection, problemError } from './send.ts';
 import type { ClientSocket } from './transport.ts';
 
 export interface Talk<Sent, Received> {
@@ -141,7 +142,7 @@ class Inbox {
 function messageOf(data: unknown): Message | Uint8Array {
   if (data instanceof Uint8Array) return data;
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
-  const parsed = typeof data === 'string' ? parseJson(data) : undefined;
+  const parsed = typeof data === 'string' ? parsedJson(data) : undefined;
   if (typeof parsed === 'object' && parsed !== null && 'type' in parsed && typeof parsed.type === 'string')
     return { ...parsed, type: parsed.type };
   throw new GeodeError('internal', 'The server sent an invalid message');

@@ -6,8 +6,9 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
+import { parsedJson } from '../base/json.ts';
 import { socketProtocol } from '../contract/frames.ts';
-import { parseJson, problemError } from './send.ts';
+import { problemError } from './send.ts';
 import type { ClientSocket } from './transport.ts';
 import { requestOver, type UnixAnswer } from './unix-http.ts';
 
@@ -40,7 +41,7 @@ export async function openUnixSocket(
 async function refusalOf({ status, body }: UnixAnswer): Promise<GeodeError> {
   const pieces: Buffer[] = [];
   for await (const piece of body) pieces.push(piece);
-  const problem = problemError(parseJson(Buffer.concat(pieces).toString()));
+  const problem = problemError(parsedJson(Buffer.concat(pieces).toString()));
   return problem ?? new GeodeError('server_unreachable', `The server answered ${status}`);
 }
 

@@ -4,7 +4,7 @@ import { networks } from '../seams/sandbox.ts';
 import { acpName, driverName } from './driver-name.ts';
 import { count, folder, positive, size } from './setting-types.ts';
 
-export const agentsSchema = z
+export const agentsSettings = z
   .strictObject({
     driver: driverName
       .default('builtin')
@@ -50,7 +50,7 @@ export const agentsSchema = z
   })
   .prefault({});
 
-export const containerAgentSchema = z
+export const containerAgentSettings = z
   .strictObject({
     enabled: z
       .boolean()
@@ -83,7 +83,7 @@ export const containerAgentSchema = z
   })
   .prefault({});
 
-export const claudeSchema = z
+export const claudeSettings = z
   .strictObject({
     folder: folder
       .optional()
@@ -103,7 +103,7 @@ export const claudeSchema = z
   })
   .prefault({});
 
-export const codexSchema = z
+export const codexSettings = z
   .strictObject({
     folder: folder
       .optional()
@@ -113,7 +113,7 @@ export const codexSchema = z
   })
   .prefault({});
 
-export const acpSchema = z
+export const acpSettings = z
   .strictObject({
     agents: z
       .record(

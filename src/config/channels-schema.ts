@@ -17,7 +17,7 @@ function secret(name: string, what: string) {
 }
 
 /** Channels besides the web and the terminal. A platform that is left out is not opened. */
-export const channelsSchema = z
+export const channelsSettings = z
   .strictObject({
     telegram: z
       .strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { positive, size } from './setting-types.ts';
 
-export const chatSchema = z
+export const chatSettings = z
   .strictObject({
     concurrency: positive.int().default(4).describe('maximum agent turns in chats at once'),
     per_user: positive.int().default(2).describe('maximum agent turns of one user at once'),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Machine } from '../machine/machine.ts';
 import { folder, positive } from './setting-types.ts';
 
-export function egressSchema(machine: Machine) {
+export function egressSettings(machine: Machine) {
   return z
     .strictObject({
       allow: z

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Machine } from '../machine/machine.ts';
 import { folder, positive } from './setting-types.ts';
 
-export function gatewaySchema(machine: Machine) {
+export function gatewaySettings(machine: Machine) {
   return z
     .strictObject({
       host: z.string().min(1).default('127.0.0.1').describe('the address to listen on'),
@@ -31,7 +31,7 @@ export function gatewaySchema(machine: Machine) {
     .prefault({});
 }
 
-export const e2bSchema = z
+export const e2bSettings = z
   .strictObject({
     templates: z
       .record(z.string().min(1), z.string().min(1))

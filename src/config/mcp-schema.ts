@@ -39,7 +39,7 @@ const toolServer = z
     'has a secret, which only works with a url: a binding uses the secret with its own name',
   );
 
-export const mcpSchema = z
+export const mcpSettings = z
   .strictObject({
     tools: z
       .array(z.string().min(1))

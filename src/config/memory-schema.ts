@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Machine } from '../machine/machine.ts';
 import { folder, size } from './setting-types.ts';
 
-export function memorySchema(machine: Machine) {
+export function memorySettings(machine: Machine) {
   return z
     .strictObject({
       file: folder.default(join(machine.stateDir, 'memory.db')).describe('SQLite file of the memory'),
@@ -36,7 +36,7 @@ export function memorySchema(machine: Machine) {
     .prefault({});
 }
 
-export const qdrantSchema = z
+export const qdrantSettings = z
   .strictObject({
     url: z.url().default('http://127.0.0.1:6333').describe('Qdrant address, for memory.index "qdrant"'),
     api_key: z.string().min(1).optional().describe("Qdrant's key"),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { providerKinds } from '../seams/model.ts';
 import { count, positive, price } from './setting-types.ts';
 
-export const providersSchema = z
+export const providersSettings = z
   .strictObject({
     services: z
       .record(

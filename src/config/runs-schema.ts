@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { languageNames } from '../seams/run.ts';
 import { count, folder, positive, size } from './setting-types.ts';
 
-export const runsSchema = z
+export const runsSettings = z
   .strictObject({
     images: z
       .partialRecord(z.enum(languageNames), z.string().min(1))
@@ -24,7 +24,7 @@ export const runsSchema = z
   })
   .prefault({});
 
-export const imagesSchema = z
+export const imagesSettings = z
   .strictObject({
     from: z
       .string()
@@ -57,7 +57,7 @@ export const imagesSchema = z
   })
   .prefault({});
 
-export const solveSchema = z
+export const solveSettings = z
   .strictObject({
     crystal_days: positive
       .default(90)

@@ -30,7 +30,7 @@ function refuseMaximaBelowDefaults(
   }
 }
 
-export const runtimeSchema = z
+export const runtimeSettings = z
   .strictObject({
     name: z
       .enum(['auto', ...runtimeNames])
@@ -43,7 +43,7 @@ export const runtimeSchema = z
   })
   .prefault({});
 
-export function dockerSchema(machine: Machine) {
+export function dockerSettings(machine: Machine) {
   return z
     .strictObject({
       host: z
@@ -61,7 +61,7 @@ export function dockerSchema(machine: Machine) {
     .prefault({});
 }
 
-export const ociSchema = z
+export const ociSettings = z
   .strictObject({
     program: z
       .string()
@@ -72,14 +72,14 @@ export const ociSchema = z
   })
   .prefault({});
 
-export const appleSchema = z
+export const appleSettings = z
   .strictObject({
     program: z.string().min(1).default('container').describe("Apple's container program"),
     image: z.string().min(1).default('alpine:3.22').describe('default image of sandboxes'),
   })
   .prefault({});
 
-export function sandboxSchema(machine: Machine) {
+export function sandboxSettings(machine: Machine) {
   return z
     .strictObject({
       state_dir: folder.default(machine.stateDir).describe('folder of records, workspaces and journals'),
@@ -151,7 +151,7 @@ export function sandboxSchema(machine: Machine) {
     .prefault({});
 }
 
-export const securitySchema = z
+export const securitySettings = z
   .strictObject({
     shell: z.enum(['standard', 'strict', 'permissive']).default('standard').describe('command policy'),
     shell_programs: z

@@ -1,7 +1,7 @@
 /** Schemas of memory's entries, in wire format. */
 
 import { z } from 'zod';
-import { limits } from '../seams/memory.ts';
+import { memoryLimits } from '../seams/memory.ts';
 import { decimal } from './decimal.ts';
 import { endEvent, problemEvent, progressEvent } from './problem.ts';
 
@@ -13,7 +13,7 @@ const reservedIds = ['search', 'ingest', 'bulk', 'files', 'categories', '.', '..
 const idSchema = z
   .string()
   .min(1)
-  .max(limits.keyLength)
+  .max(memoryLimits.keyLength)
   .describe('Any text, slashes too. In a path, percent-encode it or write it plainly.')
   .meta({ example: 'notes/deploy.md' });
 
@@ -29,23 +29,23 @@ const categorySchema = requiredText
   .describe('core, project, conversation, daily, scratch, or your own name.')
   .meta({ example: 'project' });
 
-const tagSchema = z.string().min(1).max(limits.tagLength);
-const tagsSchema = z.array(tagSchema).max(limits.tags);
-const sourceSchema = requiredText.min(1).max(limits.sourceLength).describe('The source.');
+const tagSchema = z.string().min(1).max(memoryLimits.tagLength);
+const tagsSchema = z.array(tagSchema).max(memoryLimits.tags);
+const sourceSchema = requiredText.min(1).max(memoryLimits.sourceLength).describe('The source.');
 const dateSchema = z.iso.datetime({ offset: true }).meta({ example: '2031-01-31T12:00:00Z' });
 
 // Both schemas are closed, and `allOf` cannot extend a closed one, so they share their fields.
 const contentShape = {
   content: requiredText
     .min(1)
-    .max(limits.contentLength)
+    .max(memoryLimits.contentLength)
     .meta({ example: 'Deploys run from the release branch.' }),
   category: categorySchema,
   source: sourceSchema.meta({ example: 'https://example.com/runbook' }),
   tags: tagsSchema.optional(),
   identifiers: z
-    .array(z.string().min(1).max(limits.identifierLength))
-    .max(limits.identifiers)
+    .array(z.string().min(1).max(memoryLimits.identifierLength))
+    .max(memoryLimits.identifiers)
     .optional()
     .describe('Exact search keys that rank first: symbols, error signatures, ticket numbers.'),
   valid_until: dateSchema.optional().describe('The entry is marked as expired after this date.'),
@@ -53,14 +53,14 @@ const contentShape = {
   thread: z
     .string()
     .min(1)
-    .max(limits.threadLength)
+    .max(memoryLimits.threadLength)
     .optional()
     .describe('The thread, such as a chat: a hit also finds its neighbours in the thread.'),
   order: z.number().optional().describe('Its position in the thread (default: last).'),
   context: z
     .string()
     .min(1)
-    .max(limits.contextLength)
+    .max(memoryLimits.contextLength)
     .optional()
     .describe('Surrounding text that is not part of the entry, such as the question that it answers.'),
   date: dateSchema.optional().describe('When it happened; searchable by day, month and year.'),
@@ -76,7 +76,7 @@ export const newEntrySchema = z
   .meta({ id: 'NewEntry' });
 
 export const bulkSchema = z
-  .strictObject({ entries: z.array(newEntrySchema).min(1).max(limits.entriesPerStore) })
+  .strictObject({ entries: z.array(newEntrySchema).min(1).max(memoryLimits.entriesPerStore) })
   .meta({ id: 'Bulk' });
 
 const entrySchema = z
@@ -143,7 +143,7 @@ const filterShape = {
     .describe('Repeat it to require several tags.'),
   source: sourceSchema.optional(),
   strict: flagSchema.describe('Leave out expired entries instead of marking them.'),
-  limit: decimal(z.number().int().min(1).max(limits.resultsPerPage).default(10)),
+  limit: decimal(z.number().int().min(1).max(memoryLimits.resultsPerPage).default(10)),
   offset: decimal(z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0)),
 };
 
@@ -152,7 +152,7 @@ export const removeQuerySchema = z.strictObject(chatShape);
 export const listQuerySchema = z.strictObject(filterShape);
 
 export const searchQuerySchema = z.strictObject({
-  q: requiredText.min(1).max(limits.queryLength).meta({ example: 'how do we deploy' }),
+  q: requiredText.min(1).max(memoryLimits.queryLength).meta({ example: 'how do we deploy' }),
   ...filterShape,
   fusion: z.enum(['weighted', 'rrf']).default('weighted').describe('How the two halves are joined.'),
   dense: decimal(z.number().min(0).max(1).optional()).describe('The weight of meaning in a weighted search.'),

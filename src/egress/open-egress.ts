@@ -30,7 +30,7 @@ import { type HostBinding, openHostBinding } from './bindings/host-binding.ts';
 import { KnownSecrets } from './bindings/known-secrets.ts';
 import { Secrets } from './bindings/secrets.ts';
 import { UpstreamTls } from './inspection/upstream-tls.ts';
-import { checkSpec, openHatch } from './open-hatch.ts';
+import { checkEgressSpec, openHatch } from './open-hatch.ts';
 import { alsoDenying } from './policy/change-policy.ts';
 import { Grants } from './policy/grants.ts';
 import { Learned, type Seen, smallestPolicy } from './policy/learned.ts';
@@ -171,7 +171,9 @@ export function openEgress(options: EgressOptions): EgressHost {
     denied,
     check(user, spec) {
       checkPaths(spec);
-      return checkSpec(spec, { bindings: { secret: (name, upstream) => secretOf(user, name, upstream) } });
+      return checkEgressSpec(spec, {
+        bindings: { secret: (name, upstream) => secretOf(user, name, upstream) },
+      });
     },
     open(sandbox, owner, spec, cancel) {
       isClosed = false;

@@ -68,7 +68,7 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
   const { sandbox, owner, audit, onDenied, resolve, person, onLearned } = options;
   const { hatch, runtime } = sandbox;
   if (hatch === undefined) throw new GeodeError('cannot_enforce', 'This sandbox has no hatch.');
-  let current = checkSpec(options.spec, options);
+  let current = checkEgressSpec(options.spec, options);
   const trust = new SandboxTrust(hatch, options.authority);
   let env = await openDoors(hatch, runtime, current, trust, cancel);
   const broker = new Broker({
@@ -110,7 +110,7 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
     },
     enforced: runtime !== 'native',
     async change(next, cancelled = {}) {
-      const checked = checkSpec(next, options);
+      const checked = checkEgressSpec(next, options);
       const before = current;
       env = await openDoors(hatch, runtime, checked, trust, cancelled);
       current = checked;
@@ -132,7 +132,7 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
 }
 
 /** Throws for settings that could not be served, before anything is opened. */
-export function checkSpec(
+export function checkEgressSpec(
   spec: EgressSpec,
   { bindings }: { readonly bindings?: Pick<BindingServices, 'secret'> },
 ): EgressSpec {

@@ -45,7 +45,7 @@ import { reapInBackground } from './reap-in-background.ts';
 import { recordedRuns } from './recorded-runs.ts';
 import { checkState, hostChapters } from './state/tables.ts';
 import { openConfiguredServers } from './tool-servers.ts';
-import { hostTools } from './tool-sessions.ts';
+import { openHostTools } from './tool-sessions.ts';
 
 export interface OpenHostOptions extends HostLockOptions {
   readonly loaded: LoadedConfig;
@@ -98,7 +98,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createGeode(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
   const servers = openConfiguredServers(config, { app, version, log });
-  const tools = hostTools({ config, ledger, events, log, version, approvals, servers });
+  const tools = openHostTools({ config, ledger, events, log, version, approvals, servers });
   secretValues = () => app.egress.secretValues(null);
   const sandboxes = opened.use(
     await app.sandboxes({

@@ -38,7 +38,7 @@ export interface HostTools extends AsyncDisposable {
   begin(parts: ApiParts): void;
 }
 
-export function hostTools(options: HostToolsOptions): HostTools {
+export function openHostTools(options: HostToolsOptions): HostTools {
   const { config, ledger, events, log, version, approvals, servers } = options;
   const { promise: client, resolve } = Promise.withResolvers<(reach: ToolReach) => GeodeClient>();
   const stopping = new AbortController();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parsedJson } from '../base/json.ts';
 import { encodeHeader, frameTypes, headerBytes, largestPayload } from '../link/frames.ts';
-import { exitSchema } from '../link/schemas.ts';
+import { guestExitSchema } from '../link/schemas.ts';
 import type { JournalFacts } from '../seams/journal.ts';
 import type { ExitFacts } from '../seams/process.ts';
 
@@ -121,7 +121,7 @@ function rareFrame(
     return { type: 'time', ...place, at: payload.readUIntBE(0, timeBytes) };
   if (type === fileTypes.skipped && payload.length === 0) return { type: 'skipped', ...place };
   if (type === frameTypes.exit) {
-    const exit = jsonIn(payload, exitSchema);
+    const exit = jsonIn(payload, guestExitSchema);
     if (exit !== undefined) return { type: 'exit', ...place, exit };
   }
   if (type === fileTypes.facts) {

@@ -3,12 +3,12 @@ import { type Cancel, throwIfCancelled, within } from '../base/cancel.ts';
 import { GeodeError, reasonOf } from '../base/errors.ts';
 import { type JournalPart, type JournalPlace, journalSource } from './journal-events.ts';
 import {
+  decodedLine,
   type JournalLine,
   journalLines,
   type LineBytes,
   mostAnswerBytes,
   mostLines,
-  textOf,
 } from './journal-lines.ts';
 
 export interface GrepOptions extends JournalPart {
@@ -63,7 +63,7 @@ export async function grepHere({ place, pattern, options }: GrepWork, cancel: Ca
   const passed: LineBytes[] = [];
   let [count, trailing, bytes] = [0, 0, 0];
   const give = (line: LineBytes, isMatch: boolean) => {
-    found.push({ ...textOf(line), isMatch });
+    found.push({ ...decodedLine(line), isMatch });
     bytes += line.bytes.length;
   };
   for await (const line of journalLines(place, { ...options, ...cancel })) {

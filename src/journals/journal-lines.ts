@@ -21,7 +21,7 @@ const longestLineBytes = 64 * 1024;
 export const mostAnswerBytes = 8 * 1024 ** 2;
 export const mostLines = 10_000;
 
-export function textOf({ bytes, isWhole: _, ...line }: LineBytes): JournalLine {
+export function decodedLine({ bytes, isWhole: _, ...line }: LineBytes): JournalLine {
   return { ...line, text: bytes.toString() };
 }
 
@@ -52,7 +52,7 @@ export async function lastLines(
     if (start === undefined) continue;
     const lines = await lastOf(count, journalLines(place, { ...part, from: start }));
     const isEnough = lines.length >= count && lines.every(({ isWhole }) => isWhole);
-    if (isEnough || start === from) return lines.map(textOf);
+    if (isEnough || start === from) return lines.map(decodedLine);
   }
   return [];
 }

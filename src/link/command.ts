@@ -9,7 +9,7 @@ const largestCommand = 1024 ** 2;
 
 /** Valid as an argument or a variable of a program. */
 export const textSchema = z.string().refine((value) => !value.includes('\0'), 'must not contain a NUL byte');
-export const envSchema = z.record(z.string().regex(variableName, 'is not a valid name'), textSchema);
+export const commandEnvSchema = z.record(z.string().regex(variableName, 'is not a valid name'), textSchema);
 const side = z.number().int().min(1).max(10_000);
 
 const commandSchema = z.object({
@@ -18,7 +18,7 @@ const commandSchema = z.object({
     .min(1)
     .refine((argv) => argv[0] !== '', 'must start with a program'),
   cwd: textSchema.optional(),
-  env: envSchema.optional(),
+  env: commandEnvSchema.optional(),
   user: z
     .string()
     .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*(:\d+)?$/, 'must be a name, a uid, or uid:gid')

@@ -10,7 +10,7 @@ import { type GuestCommand, joinAttachment, type ProcessAttachment, startAttachm
 import { encodeFrame, encodeJson, frameTypes, largestPayload } from './frames.ts';
 import type { Link } from './link.ts';
 import { linkLost, parseJson } from './request.ts';
-import { exitSchema } from './schemas.ts';
+import { guestExitSchema } from './schemas.ts';
 
 /** Acks cost a frame each, so one is sent for this much output. */
 const ackEveryBytes = 256 * 1024;
@@ -141,7 +141,7 @@ export class ProcessStream implements Process {
       if (frame.offset !== this.#offset)
         throw this.#broken(`offset ${frame.offset} instead of ${this.#offset}`);
       if (frame.type === frameTypes.exit) {
-        const exit = parseJson(Buffer.from(frame.payload), exitSchema);
+        const exit = parseJson(Buffer.from(frame.payload), guestExitSchema);
         this.#journal?.finish(exit);
         this.#attachment.stream.end(encodeFrame(frameTypes.forget));
         yield { type: 'exit', ...exit };

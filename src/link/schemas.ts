@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The guest's answers about processes, whose shape is not trusted. */
-export const exitSchema = z
+export const guestExitSchema = z
   .object({
     exitCode: z.number().int().nullable(),
     signal: z.string().max(16).nullable(),
@@ -29,7 +29,7 @@ export const processListSchema = z.object({
       offset: z.number().int().nonnegative(),
       acked: z.number().int().nonnegative(),
       terminal: z.object({ columns: side, rows: side }).nullable().default(null),
-      exit: exitSchema.nullable(),
+      exit: guestExitSchema.nullable(),
       children: z.array(childSchema),
     }),
   ),

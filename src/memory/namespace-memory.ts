@@ -9,8 +9,8 @@ import {
   type EntryVersion,
   type Filter,
   type KeptEntry,
-  limits,
   type Memory,
+  memoryLimits,
   type NewEntry,
   type Page,
   type Paging,
@@ -79,7 +79,7 @@ export class NamespaceMemory implements Memory {
     checkCategory(truth, this.namespace, filter.category);
     const search = { namespace: this.namespace, filter, now: now() };
     const next = (after: number) =>
-      truth.read((sql) => keptEntries(sql, search, after, limits.resultsPerPage));
+      truth.read((sql) => keptEntries(sql, search, after, memoryLimits.resultsPerPage));
     let page = next(0);
     yield* page.entries;
     while (page.after !== null) {

@@ -7,7 +7,7 @@ import {
   type EntryVersion,
   type Filter,
   type KeptEntry,
-  limits,
+  memoryLimits,
   type NewEntry,
   type Paging,
   type Query,
@@ -107,14 +107,14 @@ function prepare(entry: NewEntry, given: readonly string[], cleaned: Cleaner): P
   if (key !== null && scrub(key, cleaned.values).count > 0) {
     throw invalid('key', 'The key contains a secret. Name the entry by its subject.');
   }
-  const tags = checkedNames('tags', entry.tags ?? [], limits.tags, limits.tagLength).map(clean);
+  const tags = checkedNames('tags', entry.tags ?? [], memoryLimits.tags, memoryLimits.tagLength).map(clean);
   const identifiers = checkedNames(
     'identifiers',
     entry.identifiers ?? [],
-    limits.identifiers,
-    limits.identifierLength,
+    memoryLimits.identifiers,
+    memoryLimits.identifierLength,
   ).map(clean);
-  const sources = given.map((source) => clean(checkedName('source', source, limits.sourceLength)));
+  const sources = given.map((source) => clean(checkedName('source', source, memoryLimits.sourceLength)));
   const category = checkedCategory(entry.category);
   const date = checkedDate('date', entry.date);
   const searched = searchText ?? content;
@@ -131,10 +131,14 @@ function prepare(entry: NewEntry, given: readonly string[], cleaned: Cleaner): P
     validUntil: checkedDate('validUntil', entry.validUntil),
     supersedes: (entry.supersedes ?? []).map(checkedKey),
     thread:
-      entry.thread === undefined ? null : clean(checkedName('thread', entry.thread, limits.threadLength)),
+      entry.thread === undefined
+        ? null
+        : clean(checkedName('thread', entry.thread, memoryLimits.threadLength)),
     order: checkedOrder(entry),
     context:
-      entry.context === undefined ? null : clean(checkedName('context', entry.context, limits.contextLength)),
+      entry.context === undefined
+        ? null
+        : clean(checkedName('context', entry.context, memoryLimits.contextLength)),
     date,
     contentHash: contentHash(content),
     words: wordCounts([searched, ...tags, ...identifiers, ...sources, named, dateWords(date)].join('\n')),
@@ -163,11 +167,11 @@ function contentHash(content: string): Uint8Array {
 }
 
 export function checkedKey(key: string): string {
-  return checkedName('key', key, limits.keyLength);
+  return checkedName('key', key, memoryLimits.keyLength);
 }
 
 export function checkedNamespace(namespace: string): string {
-  return checkedName('namespace', namespace, limits.keyLength);
+  return checkedName('namespace', namespace, memoryLimits.keyLength);
 }
 
 export interface CheckedQuery extends Filter {
@@ -179,10 +183,10 @@ export interface CheckedQuery extends Filter {
 export function checkedQuery(query: Query): CheckedQuery {
   const text = query.text.toWellFormed().trim();
   if (text === '') throw new GeodeError('empty_query', 'The query is empty.', { details: { field: 'text' } });
-  if (text.length > limits.queryLength) {
+  if (text.length > memoryLimits.queryLength) {
     throw new GeodeError(
       'too_large',
-      `The query has ${text.length} characters; the maximum is ${limits.queryLength}.`,
+      `The query has ${text.length} characters; the maximum is ${memoryLimits.queryLength}.`,
     );
   }
   const dense = query.fusion?.kind === 'weighted' ? query.fusion.dense : undefined;
@@ -201,19 +205,19 @@ export function checkedFilter(filter: Filter): Filter {
     ...(filter.category === undefined ? {} : { category: checkedCategory(filter.category) }),
     ...(filter.tags === undefined
       ? {}
-      : { tags: checkedNames('tags', filter.tags, limits.tags, limits.tagLength) }),
+      : { tags: checkedNames('tags', filter.tags, memoryLimits.tags, memoryLimits.tagLength) }),
     ...(filter.source === undefined
       ? {}
-      : { source: checkedName('source', filter.source, limits.sourceLength) }),
+      : { source: checkedName('source', filter.source, memoryLimits.sourceLength) }),
     strict: filter.strict ?? false,
   };
 }
 
 export function checkedPaging({ limit = 10, offset = 0 }: Paging): { limit: number; offset: number } {
-  if (!Number.isInteger(limit) || limit < 1 || limit > limits.resultsPerPage) {
+  if (!Number.isInteger(limit) || limit < 1 || limit > memoryLimits.resultsPerPage) {
     throw new GeodeError(
       'invalid_limit',
-      `The limit must be from 1 to ${limits.resultsPerPage}, not ${limit}.`,
+      `The limit must be from 1 to ${memoryLimits.resultsPerPage}, not ${limit}.`,
       {
         details: { field: 'limit' },
       },
@@ -230,10 +234,10 @@ export function checkedPaging({ limit = 10, offset = 0 }: Paging): { limit: numb
 function checkedContent(text: string, field: string): string {
   if (text.trim() === '')
     throw new GeodeError('empty_content', `The ${field} is empty.`, { details: { field } });
-  if (text.length > limits.contentLength) {
+  if (text.length > memoryLimits.contentLength) {
     throw new GeodeError(
       'too_large',
-      `The ${field} has ${text.length} characters; the maximum is ${limits.contentLength}.`,
+      `The ${field} has ${text.length} characters; the maximum is ${memoryLimits.contentLength}.`,
       { details: { field }, hint: 'Split it into several entries; files can be ingested in parts.' },
     );
   }

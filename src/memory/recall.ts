@@ -5,7 +5,7 @@ import type { Cancel } from '../base/cancel.ts';
 import { throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError, reasonOf } from '../base/errors.ts';
 import { wordHash, words } from '../base/words.ts';
-import { type Answer, type Half, limits, type Query, type Result } from '../seams/memory.ts';
+import { type Answer, type Half, memoryLimits, type Query, type Result } from '../seams/memory.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
 import { explained, fuse, type Ranked } from './fuse.ts';
 import type { Hits, Search, SearchIndex } from './index/search-index.ts';
@@ -41,7 +41,7 @@ export async function recall(
   throwIfCancelled(options.signal, 'The call');
   const asked = checkedQuery(query);
   checkCategory(parts.truth, namespace, asked.category);
-  const search: Search = { namespace, filter: asked, now: parts.now(), depth: limits.depth };
+  const search: Search = { namespace, filter: asked, now: parts.now(), depth: memoryLimits.depth };
   const fusion = query.fusion ?? { kind: 'weighted' };
   // A half with no share is not asked: it would only add entries that nothing else found.
   const share = fusion.kind === 'weighted' ? fusion.dense : undefined;

@@ -5,7 +5,7 @@
 import type { Cancel } from '../base/cancel.ts';
 import { throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
-import { type Entry, type KeptEntry, limits, type NewEntry, type Stored } from '../seams/memory.ts';
+import { type Entry, type KeptEntry, memoryLimits, type NewEntry, type Stored } from '../seams/memory.ts';
 import type { MemoryParts } from './namespace-memory.ts';
 import { prepareEntry, prepareKept } from './prepare.ts';
 import { restoreEntry } from './truth/kept-entries.ts';
@@ -60,10 +60,10 @@ export async function storeAll(
   { signal }: Cancel,
 ): Promise<readonly Stored[]> {
   throwIfCancelled(signal, 'The call');
-  if (writings.length > limits.entriesPerStore) {
+  if (writings.length > memoryLimits.entriesPerStore) {
     throw new GeodeError(
       'too_large',
-      `There are ${writings.length} entries in one call; the maximum is ${limits.entriesPerStore}.`,
+      `There are ${writings.length} entries in one call; the maximum is ${memoryLimits.entriesPerStore}.`,
     );
   }
   // Calls on the same key queue up now, before anything is awaited.

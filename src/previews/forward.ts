@@ -26,7 +26,7 @@ import type { Form } from './forms.ts';
 
 type Dial = () => Promise<Duplex>;
 
-export async function forward(
+export async function forwardToPreview(
   request: IncomingMessage,
   response: ServerResponse,
   form: Form,
@@ -58,7 +58,7 @@ export async function forward(
 }
 
 /** A WebSocket. Any other answer is treated like an ordinary one. */
-export async function forwardUpgrade(
+export async function forwardUpgradeToPreview(
   request: IncomingMessage,
   client: Duplex,
   head: Buffer,

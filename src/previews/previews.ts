@@ -10,7 +10,7 @@ import type { Cancel } from '../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../base/errors.ts';
 import type { PersistentSandbox } from '../seams/persistent.ts';
 import { type Form, isOwnOrigin, nameForm, pathForm, pathParts, preflightAnswer } from './forms.ts';
-import { forward, forwardUpgrade } from './forward.ts';
+import { forwardToPreview, forwardUpgradeToPreview } from './forward.ts';
 import { isSameToken, Links, newToken, PathToken } from './links.ts';
 import { cookieOf, tokenCookie, tokenQuery } from './token.ts';
 
@@ -112,7 +112,7 @@ export function openPreviews(now: () => number = Date.now): Previews {
           .end(admitted.why);
       const { entry, form, leave } = admitted;
       if (leave !== undefined) response.once('close', leave);
-      void forward(request, response, form, () => entry.sandbox.tunnel(entry.port));
+      void forwardToPreview(request, response, form, () => entry.sandbox.tunnel(entry.port));
     });
     made.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => {});
@@ -123,7 +123,7 @@ export function openPreviews(now: () => number = Date.now): Previews {
         );
       const { entry, form, leave } = admitted;
       if (leave !== undefined) socket.once('close', leave);
-      void forwardUpgrade(request, socket, head, form, () => entry.sandbox.tunnel(entry.port));
+      void forwardUpgradeToPreview(request, socket, head, form, () => entry.sandbox.tunnel(entry.port));
     });
     return listening(made);
   };

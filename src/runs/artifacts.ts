@@ -5,7 +5,7 @@ import type { FileFacts, Files } from '../seams/files.ts';
 import type { RunEvent } from '../seams/run.ts';
 import type { Workspace } from '../seams/sandbox.ts';
 import { buildFolder } from './languages/language.ts';
-import { isBelow } from './options.ts';
+import { isRelativePath } from './options.ts';
 
 const mostFiles = 1_000;
 const mostBytes = 64 * 1024 ** 2;
@@ -33,7 +33,7 @@ export async function* collectArtifacts(
     for (const { path: where, type, size } of found) {
       const path = posix.relative(workdir, posix.resolve(workdir, where));
       // The names come from the sandbox and may be written to the host's disk.
-      if (seen.has(path) || !isBelow(path)) continue;
+      if (seen.has(path) || !isRelativePath(path)) continue;
       seen.add(path);
       if (type === 'directory' || path === buildFolder || path.startsWith(`${buildFolder}/`)) continue;
       if (type !== 'file') yield missed(path, `it is a ${type}, not a file`);

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { z } from 'zod';
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
-import { envSchema, textSchema } from '../link/command.ts';
+import { commandEnvSchema, textSchema } from '../link/command.ts';
 import type { EgressSpec } from '../seams/egress.ts';
 import { checkLimits, type Limits } from '../seams/limits.ts';
 import type { Command } from '../seams/process.ts';
@@ -43,7 +43,7 @@ const mostFiles = 10_000;
 
 const schema = z.object({
   argv: z.array(textSchema).optional(),
-  env: envSchema.optional(),
+  env: commandEnvSchema.optional(),
   files: z.record(textSchema, z.union([z.string(), z.instanceof(Uint8Array)])).optional(),
   artifacts: z.array(textSchema.min(1)).optional(),
   cwd: textSchema.optional(),
@@ -71,12 +71,12 @@ export function checkRunOptions(options: RunOptions, source: string): void {
 }
 
 /** Whether a relative path stays below its start folder. */
-export function isBelow(path: string): boolean {
+export function isRelativePath(path: string): boolean {
   const normal = posix.normalize(path);
   return !posix.isAbsolute(normal) && normal !== '..' && !normal.startsWith('../') && path !== '';
 }
 
 function checkInside(path: string): void {
-  if (!isBelow(path))
+  if (!isRelativePath(path))
     throw new GeodeError('invalid_path', `${JSON.stringify(path)} is not below the folder of the run.`);
 }

@@ -39,7 +39,7 @@ export function namesUser({ passwd }: Accounts, { uid }: SandboxUser): boolean {
  * the image with the same id, which can still be found by name. An account of the image with the user's name is
  * dropped.
  */
-export function withUser(accounts: Accounts, user: SandboxUser): Accounts {
+export function withAccount(accounts: Accounts, user: SandboxUser): Accounts {
   const name = userName(user);
   const merged = (file: keyof Accounts, own: string) => {
     const lines = (accounts[file].trim() === '' ? usual[file] : accounts[file]).split('\n');

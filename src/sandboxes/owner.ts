@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { GeodeError } from '../base/errors.ts';
+import { chatKey } from '../base/identity.ts';
 import { parsedJson } from '../base/json.ts';
 import type { PersistentSpec } from '../seams/persistent.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
@@ -64,9 +65,8 @@ export function checkLabels(labels: Readonly<Record<string, string>>): Readonly<
   );
 }
 
-/** Unique for any two names. */
 export function keyOf(user: string, chat: string): string {
-  return JSON.stringify([checkName(user, 'user'), checkName(chat, 'chat')]);
+  return chatKey(checkName(user, 'user'), checkName(chat, 'chat'));
 }
 
 /** Lists every field by name, so an unknown one is refused. Otherwise a typing error would be ignored. */

@@ -3,7 +3,14 @@
  * namespace. Entries of the user and of other chats stay unchanged, and other chats cannot see what was written here.
  */
 import { isGeodeError } from '../base/errors.ts';
-import { type Answer, type Filter, limits, type Memory, type MemoryStore, type NewEntry } from './memory.ts';
+import {
+  type Answer,
+  type Filter,
+  type Memory,
+  type MemoryStore,
+  memoryLimits,
+  type NewEntry,
+} from './memory.ts';
 
 /** A name of a user contains no space, so no user can have this namespace. */
 const separator = ' chat ';
@@ -28,7 +35,7 @@ export function chatMemory(store: Pick<MemoryStore, 'in'>, user: string, chat: s
     restore: (entries, options) => own.restore(entries, options),
     forget: (key) => own.forget(key),
     async recall({ limit = 10, offset = 0, ...query }, options) {
-      const wide = { ...query, limit: Math.min(limit + offset, limits.resultsPerPage) };
+      const wide = { ...query, limit: Math.min(limit + offset, memoryLimits.resultsPerPage) };
       const answers = await known([own, shared].map((memory) => memory.recall(wide, options)));
       return { ...joined(answers, offset, limit), total: sum(answers) };
     },
@@ -65,7 +72,7 @@ export function chatMemory(store: Pick<MemoryStore, 'in'>, user: string, chat: s
 
 /** The source of an entry of a chat, in front of the writer's own source. */
 export function originOf(chat: string, source: string): string {
-  return `sandbox of ${chat}: ${source}`.slice(0, limits.sourceLength);
+  return `sandbox of ${chat}: ${source}`.slice(0, memoryLimits.sourceLength);
 }
 
 /** Undefined if the namespace does not know the category. If no namespace knows it, the error is thrown. */

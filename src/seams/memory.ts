@@ -252,7 +252,7 @@ export interface MemoryStore extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-export const limits = {
+export const memoryLimits = {
   keyLength: 512,
   contentLength: 1_000_000,
   tags: 64,

@@ -1,5 +1,5 @@
 import type { ShellPolicy } from '../seams/shell-policy.ts';
-import { type Budget, limits } from './limits.ts';
+import { type Budget, policyLimits } from './limits.ts';
 import { CommandRefusal, excerpt, type RuleName } from './verdict.ts';
 
 /** The source of a text, if that alone forbids running it. */
@@ -46,7 +46,7 @@ export function refuse(frame: CommandFrame, rule: RuleName, reason: string): nev
 
 /** The frame of a script inside a script. Folder changes stay inside. */
 export function nested(frame: CommandFrame, change: Partial<CommandFrame> = {}): CommandFrame {
-  if (frame.depth >= limits.depth) refuse(frame, 'too-complex', 'The command is nested too deeply.');
+  if (frame.depth >= policyLimits.depth) refuse(frame, 'too-complex', 'The command is nested too deeply.');
   return { ...frame, depth: frame.depth + 1, place: { ...frame.place }, ...change };
 }
 

@@ -1,6 +1,6 @@
 import { type Argument, type CommandFrame, checkSource, refuse, type Stream, unknown } from './frame.ts';
 import { isGlob, matchesGlob } from './glob.ts';
-import { outputOf } from './output.ts';
+import { outputStreamOf } from './output.ts';
 import { destroy } from './rules/destroy.ts';
 import { device } from './rules/device.ts';
 import { keyFiles } from './rules/key-files.ts';
@@ -24,7 +24,7 @@ export function invoke(words: readonly Argument[], frame: CommandFrame): Stream 
       const reason = rule.check(call);
       if (reason !== undefined) refuse(frame, rule.name, reason);
     }
-    output = runners.get(name)?.(call) ?? outputOf(call);
+    output = runners.get(name)?.(call) ?? outputStreamOf(call);
   }
   return output;
 }

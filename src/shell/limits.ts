@@ -1,7 +1,7 @@
 import { CommandRefusal } from './verdict.ts';
 
 /** The maximum cost of checking one command. A command above any limit is refused, never allowed. */
-export const limits = {
+export const policyLimits = {
   commandBytes: 64 * 1024,
   /** Maximum depth of scripts inside scripts. */
   depth: 30,
@@ -18,7 +18,7 @@ export const limits = {
 const stretch = 64;
 
 export class Budget {
-  #left: number = limits.steps;
+  #left: number = policyLimits.steps;
 
   /** Counts one step and the length of a text. */
   spend(text: string): void {

@@ -9,7 +9,7 @@ const connectors = new Set('nc ncat netcat nc.traditional nc.openbsd telnet soca
 const decoders = new Set(['base64', 'base32', 'basenc']);
 
 /** The output of a program: its text if the command contains it literally, otherwise its source. */
-export function outputOf(call: ProgramCall): Stream {
+export function outputStreamOf(call: ProgramCall): Stream {
   const { name, args, frame } = call;
   if (name === 'echo' || name === 'printf') return printed(name, args);
   if (name === 'cat' || name === 'tee') {

@@ -1,5 +1,5 @@
 import { type ParsedScript, parse } from 'unbash';
-import { limits } from './limits.ts';
+import { policyLimits } from './limits.ts';
 import { CommandRefusal, excerpt } from './verdict.ts';
 
 /** Parses a script like bash. Throws a refusal if the text has an error or is too expensive to parse. */
@@ -28,7 +28,11 @@ function checkCost(source: string): void {
     if (brace === '{') braces++;
   }
   const oldArithmetic = source.split('$[').length - 1;
-  if (deepest > limits.openBraces || braces > limits.braces || oldArithmetic > limits.oldArithmetic) {
+  if (
+    deepest > policyLimits.openBraces ||
+    braces > policyLimits.braces ||
+    oldArithmetic > policyLimits.oldArithmetic
+  ) {
     throw new CommandRefusal('too-complex', 'The command has too many brackets.', excerpt(source));
   }
 }

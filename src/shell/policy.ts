@@ -1,6 +1,6 @@
 import { defaultShellPolicy, type ShellPolicy } from '../seams/shell-policy.ts';
 import { unknown } from './frame.ts';
-import { Budget, limits } from './limits.ts';
+import { Budget, policyLimits } from './limits.ts';
 import { CommandRefusal, type CommandVerdict, excerpt, type RuleName, ruleHints } from './verdict.ts';
 import { runText } from './walk.ts';
 
@@ -18,10 +18,10 @@ export function judge(command: string, policy: ShellPolicy = defaultShellPolicy)
 }
 
 function inspect(command: string, given: ShellPolicy): void {
-  if (Buffer.byteLength(command) > limits.commandBytes) {
+  if (Buffer.byteLength(command) > policyLimits.commandBytes) {
     throw new CommandRefusal(
       'too-long',
-      `The command is longer than ${limits.commandBytes / 1024} KiB.`,
+      `The command is longer than ${policyLimits.commandBytes / 1024} KiB.`,
       command,
     );
   }

@@ -1,6 +1,6 @@
 import { forEachChild, type SyntaxNode, type Word, type WordPart } from 'unbash';
 import { type Argument, type CommandFrame, nested, protect, refuse, type Source, unknown } from './frame.ts';
-import { limits } from './limits.ts';
+import { policyLimits } from './limits.ts';
 import { runStatements } from './walk.ts';
 
 /** The arguments in a word. Expansions other than `~` and `$HOME` are not computed. */
@@ -11,7 +11,7 @@ export function readWord(word: Word, frame: CommandFrame): Argument[] {
   for (const part of word.parts) {
     const choices = part.type === 'BraceExpansion' ? alternatives(part.text) : [readPart(part, frame)];
     results = results.flatMap((start) => choices.map((end) => joined(start, end)));
-    if (results.length > limits.alternatives)
+    if (results.length > policyLimits.alternatives)
       refuse(frame, 'too-complex', 'A word has too many alternatives.');
   }
   return results.map((result) => inHome(word.text, result, frame));

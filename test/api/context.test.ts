@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SearchOptions } from '../../src/client/memory.ts';
-import { limits } from '../../src/seams/memory.ts';
+import { memoryLimits } from '../../src/seams/memory.ts';
 import { type Caller, collect, startTestServer, type TestServer } from './server-fixture.ts';
 
 let server: TestServer;
@@ -66,7 +66,7 @@ describe('CTX-2: ingest', () => {
   test.each([
     ['empty content', { content: '' }, 400, 'empty_content'],
     ['white space', { content: ' \n\t ' }, 400, 'empty_content'],
-    ['content over the limit', { content: 'x'.repeat(limits.contentLength + 1) }, 413, 'too_large'],
+    ['content over the limit', { content: 'x'.repeat(memoryLimits.contentLength + 1) }, 413, 'too_large'],
     ['no content', { content: undefined }, 400, 'invalid_input'],
     ['content that is a number', { content: 7 }, 400, 'invalid_input'],
     ['no source', { source: undefined }, 400, 'invalid_input'],
@@ -203,7 +203,7 @@ describe('CTX-2: bulk', () => {
   test('refuses none, and more than fit', async () => {
     const { call } = server.newcomer();
     expect(await call(`${context}/bulk`, { json: { entries: [] } })).toMatchObject({ status: 400 });
-    const entries = Array.from({ length: limits.entriesPerStore + 1 }, () => entry);
+    const entries = Array.from({ length: memoryLimits.entriesPerStore + 1 }, () => entry);
     expect(await call(`${context}/bulk`, { json: { entries } })).toMatchObject({
       status: 413,
       body: { code: 'too_large' },

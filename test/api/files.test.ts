@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { limits } from '../../src/seams/memory.ts';
+import { memoryLimits } from '../../src/seams/memory.ts';
 import { pdfOf } from './pdf.ts';
 import { startTestServer, type TestServer } from './server-fixture.ts';
 
@@ -69,12 +69,17 @@ describe('CTX-2: files', () => {
     ['HTML without text', new File(['<script>x()</script>'], 'a.html'), 422, 'unreadable_file'],
     [
       'more text than an entry holds',
-      new File(['x'.repeat(limits.contentLength + 1)], 'a.txt'),
+      new File(['x'.repeat(memoryLimits.contentLength + 1)], 'a.txt'),
       413,
       'too_large',
     ],
     ['a name that is a path of its own', new File(['x'], 'categories'), 400, 'invalid_input'],
-    ['a name that is too long', new File(['x'], 'x'.repeat(limits.keyLength + 1)), 400, 'invalid_input'],
+    [
+      'a name that is too long',
+      new File(['x'], 'x'.repeat(memoryLimits.keyLength + 1)),
+      400,
+      'invalid_input',
+    ],
   ])('refuses %s, and stores nothing of that request', async (_name, file, status, code) => {
     const form = new FormData();
     form.append('category', 'core');

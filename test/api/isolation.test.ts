@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { limits } from '../../src/seams/memory.ts';
+import { memoryLimits } from '../../src/seams/memory.ts';
 import { callerWith, startTestServer } from './server-fixture.ts';
 
 const context = '/api/v1/context';
@@ -47,7 +47,7 @@ test('SEC-2, MEM-6: no key reads, lists, counts, finds or disturbs what another 
       }
       for (const [user, call] of callers) {
         const paths = [
-          `${context}?limit=${limits.resultsPerPage}`,
+          `${context}?limit=${memoryLimits.resultsPerPage}`,
           ...ids.map((id) => `${context}/${encodeURIComponent(id)}?versions=true`),
           ...[...words, ...users].map((word) => `${context}/search?q=${word}&limit=100`),
           ...users.map((other) => `${context}?source=${encodeURIComponent(other)}`),

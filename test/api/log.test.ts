@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLog, plainLine } from '../../src/api/log.ts';
+import { createLog, terminalLine } from '../../src/api/log.ts';
 import { GeodeError } from '../../src/base/errors.ts';
 
 function logged(work: (log: ReturnType<typeof createLog>) => void): string {
@@ -30,14 +30,16 @@ describe('the log', () => {
 
   it('API-1: is one plain line for a person at a terminal', () => {
     const line = logged((log) => log.error({ ...request, err: refusal }, 'request'));
-    expect(plainLine(line)).toMatch(
+    expect(terminalLine(line)).toMatch(
       /^\d\d:\d\d:\d\d error POST \/api\/v1\/runs 502: The image x:1 could not be pulled: no such host \(pull_failed\)\n$/,
     );
     const hostile = logged((log) =>
       log.warn({ path: '/\u001b[2J\n', method: 'GET', status: 500 }, 'request'),
     );
-    expect(plainLine(hostile)).toMatch(/^\S+ warn GET \/ \[2J +500\n$/);
+    expect(terminalLine(hostile)).toMatch(/^\S+ warn GET \/ \[2J +500\n$/);
     const told = logged((log) => log.info({ err: refusal }, `It failed: ${refusal.message}`));
-    expect(plainLine(told)).toMatch(/^\S+ info It failed: The image x:1 .* no such host \(pull_failed\)\n$/);
+    expect(terminalLine(told)).toMatch(
+      /^\S+ info It failed: The image x:1 .* no such host \(pull_failed\)\n$/,
+    );
   });
 });

@@ -3,7 +3,7 @@ import { estimateTokens } from '../../src/base/tokens.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { answerSchema } from '../../src/contract/memory-schemas.ts';
 import { thisMachine } from '../../src/machine/machine.ts';
-import { limits } from '../../src/seams/memory.ts';
+import { memoryLimits } from '../../src/seams/memory.ts';
 import { type Caller, startTestServer, type TestServer } from './server-fixture.ts';
 
 let server: TestServer;
@@ -105,7 +105,9 @@ describe('CTX-1: search', () => {
   });
 
   test('CTX-4: refuses a query that is too long', async () => {
-    const refused = await server.newcomer().call(`${context}/search?q=${'x'.repeat(limits.queryLength + 1)}`);
+    const refused = await server
+      .newcomer()
+      .call(`${context}/search?q=${'x'.repeat(memoryLimits.queryLength + 1)}`);
     expect(refused).toMatchObject({ status: 413, body: { code: 'too_large' } });
   });
 });

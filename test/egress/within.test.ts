@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { checkPolicy, policyOf } from '../../src/contract/egress-rules.ts';
 import { allowsHttp } from '../../src/egress/policy/path-rules.ts';
 import { decide } from '../../src/egress/policy/policy.ts';
-import { within } from '../../src/egress/policy/within.ts';
+import { narrowedTo } from '../../src/egress/policy/within.ts';
 import { type BindingSpec, type EgressPolicy, type EgressRule, egressModes } from '../../src/seams/egress.ts';
 import { eachOf } from '../each-of.ts';
 
@@ -50,7 +50,7 @@ describe('what two policies have in common', () => {
   it('MCP-4: lets nothing pass that one of them stops, private addresses and questions included', () => {
     fc.assert(
       fc.property(policy, policy, request, fc.constantFrom(0, 100, 500), (one, other, asked, now) => {
-        const both = decide(checkPolicy(within(spec(one), spec(other)).policy), asked, now);
+        const both = decide(checkPolicy(narrowedTo(spec(one), spec(other)).policy), asked, now);
         const each = [one, other].map((its) => decide(its, asked, now));
         if (both.allowed) {
           expect(eachOf(each).every(({ allowed }) => allowed)).toBe(true);
@@ -70,7 +70,7 @@ describe('what two policies have in common', () => {
     }));
     fc.assert(
       fc.property(plain, plain, request, (one, other, { inspected: _, ...asked }) => {
-        const both = decide(within(spec(one), spec(other)).policy, asked, 0);
+        const both = decide(narrowedTo(spec(one), spec(other)).policy, asked, 0);
         expect(both.allowed).toBe(decide(one, asked, 0).allowed && decide(other, asked, 0).allowed);
       }),
       { numRuns: 20_000 },
@@ -87,13 +87,13 @@ describe('what two policies have in common', () => {
     const open = policyOf({ allow: ['*'] });
     fc.assert(
       fc.property(binding, binding, request, (one, other, { http }) => {
-        const both = within(spec(open, [one]), spec(open, [other])).bindings;
+        const both = narrowedTo(spec(open, [one]), spec(open, [other])).bindings;
         const isLet = both.some((each) => allowsHttp(each, http));
         expect(isLet).toBe(allowsHttp(one, http) && allowsHttp(other, http));
       }),
     );
     const elsewhere = { name: 'tickets', upstream: 'https://other.test', add: 'bearer' };
     const here = { ...elsewhere, upstream: 'https://tickets.test' };
-    expect(within(spec(open, [elsewhere]), spec(open, [here])).bindings).toEqual([]);
+    expect(narrowedTo(spec(open, [elsewhere]), spec(open, [here])).bindings).toEqual([]);
   });
 });

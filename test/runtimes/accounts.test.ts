@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { namesUser, noAccounts, withUser } from '../../src/runtimes/accounts.ts';
+import { namesUser, noAccounts, withAccount } from '../../src/runtimes/accounts.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { connectEngine } from '../../src/runtimes/docker/engine.ts';
 import { largestAccountFile, readerOf } from '../../src/runtimes/docker/image-accounts.ts';
@@ -19,7 +19,7 @@ const user = { uid: 1000, gid: 1001 };
 describe('the accounts of a sandbox', () => {
   it('are those of the image after the user', () => {
     const image = { passwd: 'root:x:0:0::/root:/bin/ash\nweb:x:33:33::/:/bin/false', group: 'root:x:0:\n' };
-    expect(withUser(image, user)).toEqual({
+    expect(withAccount(image, user)).toEqual({
       passwd:
         'sandbox:x:1000:1001::/workspace:/bin/sh\nroot:x:0:0::/root:/bin/ash\nweb:x:33:33::/:/bin/false\n',
       group: 'sandbox:x:1001:\nroot:x:0:\n',
@@ -27,7 +27,7 @@ describe('the accounts of a sandbox', () => {
   });
 
   it('name root and nobody where the image has no files', () => {
-    const { passwd, group } = withUser(noAccounts, user);
+    const { passwd, group } = withAccount(noAccounts, user);
     expect(passwd.split('\n').map((line) => line.split(':')[0])).toEqual(['sandbox', 'root', 'nobody', '']);
     expect(group.split('\n').map((line) => line.split(':')[0])).toEqual(['sandbox', 'root', 'nogroup', '']);
   });
@@ -37,7 +37,7 @@ describe('the accounts of a sandbox', () => {
       passwd: 'node:x:1000:1000::/home/node:/bin/bash\nsandbox:x:7:7::/:/bin/false\n',
       group: 'sandbox:x:7:node\nnode:x:1000:\n',
     };
-    expect(withUser(image, user)).toEqual({
+    expect(withAccount(image, user)).toEqual({
       passwd: 'sandbox:x:1000:1001::/workspace:/bin/sh\nnode:x:1000:1000::/home/node:/bin/bash\n',
       group: 'sandbox:x:1001:\nnode:x:1000:\n',
     });

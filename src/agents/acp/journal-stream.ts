@@ -6,7 +6,7 @@ import { parsedJson } from '../../base/json.ts';
 import type { Limits } from '../../seams/limits.ts';
 import type { Process } from '../../seams/process.ts';
 import { endedEarly } from '../programs/ended-early.ts';
-import { type ExitEvent, journalLines, type LineEvent } from '../programs/journal-lines.ts';
+import { type ExitEvent, type LineEvent, processLines } from '../programs/journal-lines.ts';
 
 const id = z.union([z.string(), z.number(), z.null()]);
 const version = { jsonrpc: z.literal('2.0') };
@@ -60,7 +60,7 @@ export class JournalStream implements Stream {
     this.#listener = listener;
     this.#offset = offset;
     this.#again = [...again];
-    this.#lines = journalLines(process);
+    this.#lines = processLines(process);
     this.readable = new ReadableStream({ pull: (to) => this.#pull(to) }, { highWaterMark: 0 });
     this.writable = new WritableStream({ write: (message) => this.#write(message) });
   }

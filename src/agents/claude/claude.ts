@@ -13,7 +13,7 @@ import { messageText } from '../programs/message-text.ts';
 import { openSessionTools } from '../session-tools.ts';
 import { userLine } from './claude-lines.ts';
 import { type ClaudeState, claudeState } from './claude-state.ts';
-import { type ClaudeCommand, claudeCommand } from './command.ts';
+import { type ClaudeCommand, commandForClaude } from './command.ts';
 import { followTurn } from './follow-turn.ts';
 import { afterTerminal, endSession, findTerminal, hasSession, startTerminal } from './terminal.ts';
 
@@ -134,7 +134,7 @@ async function findLiving(turn: DriverTurn, state: ClaudeState): Promise<Reached
 
 async function startProgram(turn: DriverTurn, before: ClaudeState, options: ClaudeOptions): Promise<Reached> {
   const { sandbox, signal } = turn;
-  const command = claudeCommand(await commandOptions(turn, before, options));
+  const command = commandForClaude(await commandOptions(turn, before, options));
   kept(turn, { ...before, process: null });
   try {
     const started = await sandbox.spawn(

@@ -27,7 +27,7 @@ export interface ClaudeCommand {
 export const claudeFolder = '.geode/claude';
 
 /** One process for many turns, which it reads from stdin. */
-export function claudeCommand(options: ClaudeCommand): Command {
+export function commandForClaude(options: ClaudeCommand): Command {
   const { program, argv, ...rest } = sharedBy(options);
   return {
     argv: [

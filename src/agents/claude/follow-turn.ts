@@ -5,7 +5,7 @@ import { costOf, type PriceTable } from '../../base/prices.ts';
 import type { Process } from '../../seams/process.ts';
 import { type DriverEventBody, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { endedEarly } from '../programs/ended-early.ts';
-import { type ExitEvent, journalLines, type LineEvent } from '../programs/journal-lines.ts';
+import { type ExitEvent, type LineEvent, processLines } from '../programs/journal-lines.ts';
 import { nextLine } from '../programs/next-line.ts';
 import { claudeAct } from './claude-acts.ts';
 import {
@@ -33,7 +33,7 @@ export async function followTurn(
   prices: PriceTable,
 ): Promise<TurnEnd> {
   const reader = new TurnReader(turn, process, begun, prices);
-  const lines = journalLines(process);
+  const lines = processLines(process);
   try {
     for (;;) {
       const step = await nextLine(lines, turn.signal);

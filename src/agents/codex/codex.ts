@@ -9,7 +9,7 @@ import type { ServedToolSession, ToolSessions } from '../../seams/tools.ts';
 import { type AgentDriver, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { openBound } from '../programs/bound-sandbox.ts';
 import { endedEarly } from '../programs/ended-early.ts';
-import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
+import { type LineEvent, processLines } from '../programs/journal-lines.ts';
 import { messageText } from '../programs/message-text.ts';
 import { nextLine } from '../programs/next-line.ts';
 import { openSessionTools } from '../session-tools.ts';
@@ -177,7 +177,7 @@ async function follow(
   begun: CodexState,
   { model, prices }: { readonly model: string; readonly prices: PriceTable },
 ): Promise<TurnEnd> {
-  const lines = journalLines(process);
+  const lines = processLines(process);
   let state = begun;
   try {
     for (;;) {

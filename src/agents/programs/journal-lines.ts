@@ -18,7 +18,7 @@ const mostLine = 64 * 1024 ** 2;
 const mostStderr = 4_000;
 
 /** The stdout of a program line by line. Keeps the end of stderr, to explain a failure. */
-export async function* journalLines(process: Process): AsyncGenerator<LineEvent> {
+export async function* processLines(process: Process): AsyncGenerator<LineEvent> {
   let pieces: Buffer[] = [];
   let size = 0;
   let stderr = '';

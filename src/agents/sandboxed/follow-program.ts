@@ -7,7 +7,7 @@ import { noteStep } from '../builtin/builtin.ts';
 import type { History } from '../builtin/history.ts';
 import { hostTools, runToolOf, sessionTools } from '../builtin/tools.ts';
 import { type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
-import { journalLines, type LineEvent } from '../programs/journal-lines.ts';
+import { type LineEvent, processLines } from '../programs/journal-lines.ts';
 import { nextLine } from '../programs/next-line.ts';
 import { agentEnded, endOf } from './ended.ts';
 import { wrongVersion } from './place.ts';
@@ -36,7 +36,7 @@ export async function followProgram(
   { process, state: begun }: RunningProgram,
   scene: FollowScene,
 ): Promise<TurnEnd> {
-  const lines = journalLines(process);
+  const lines = processLines(process);
   let state: ProgramState = begun;
   try {
     for (;;) {

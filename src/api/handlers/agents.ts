@@ -1,7 +1,7 @@
 import type { agents } from '../../contract/agents.ts';
 import { bytesOf } from '../../contract/encoding.ts';
 import type { AgentEvent, Agents } from '../../seams/agent.ts';
-import { nameOf } from '../call.ts';
+import { callerName } from '../call.ts';
 import type { Handlers } from '../serve.ts';
 import { begun } from '../streams.ts';
 import { untilAborted } from '../until-aborted.ts';
@@ -26,7 +26,7 @@ export function agentHandlers(all: Agents): Handlers<typeof agents> {
     },
     interrupt: ({ chat }, { caller, signal }) => all.of(caller.user).interrupt(chat, { signal }),
     answer: ({ chat, id, answer }, { caller }) =>
-      all.of(caller.user).answer(chat, id, answer, nameOf(caller)),
+      all.of(caller.user).answer(chat, id, answer, callerName(caller)),
     stop: ({ chat }, { caller, signal }) => all.of(caller.user).stop(chat, { signal }),
   };
 }

@@ -1,7 +1,7 @@
 /** Approvals of the caller, and their decisions. */
 import type { approvals } from '../../contract/approvals.ts';
 import type { Approvals } from '../../seams/approval.ts';
-import { isOperator, nameOf } from '../call.ts';
+import { callerName, isOperator } from '../call.ts';
 import type { Handlers } from '../serve.ts';
 
 export function approvalHandlers(store: Approvals): Handlers<typeof approvals> {
@@ -11,7 +11,7 @@ export function approvalHandlers(store: Approvals): Handlers<typeof approvals> {
     decide: ({ approval, ...decision }, call) =>
       store.decide(call.caller.user, approval, {
         ...decision,
-        by: nameOf(call.caller),
+        by: callerName(call.caller),
         byOperator: isOperator(call),
       }),
   };

@@ -4,7 +4,7 @@ import type { chats, schedules } from '../../contract/chats.ts';
 import type { senders } from '../../contract/senders.ts';
 import type { StreamItemOf } from '../../contract/types.ts';
 import type { ChatEvent, Chats } from '../../seams/chat.ts';
-import { nameOf } from '../call.ts';
+import { callerName } from '../call.ts';
 import type { Handlers } from '../serve.ts';
 import { untilAborted } from '../until-aborted.ts';
 
@@ -40,9 +40,9 @@ export function scheduleHandlers(all: Chats): Handlers<typeof schedules> {
     add({ chat, ...given }, { caller, reach }) {
       if (reach !== undefined && reach.chat !== chat)
         throw new GeodeError('forbidden', 'A tool of a sandbox can schedule messages only for its own chat');
-      return all.of(caller.user).schedules.add(chat, given, nameOf(caller), reach?.mostSchedules);
+      return all.of(caller.user).schedules.add(chat, given, callerName(caller), reach?.mostSchedules);
     },
-    remove: ({ id }, { caller }) => all.of(caller.user).schedules.remove(id, nameOf(caller)),
+    remove: ({ id }, { caller }) => all.of(caller.user).schedules.remove(id, callerName(caller)),
   };
 }
 
@@ -50,10 +50,10 @@ export function scheduleHandlers(all: Chats): Handlers<typeof schedules> {
 export function senderHandlers(all: Chats): Handlers<typeof senders> {
   return {
     pairings: () => all.pairings(),
-    pair: ({ code, user }, { caller }) => all.pair(code, { user, by: nameOf(caller) }),
+    pair: ({ code, user }, { caller }) => all.pair(code, { user, by: callerName(caller) }),
     list: () => all.senders(),
     remove({ channel, sender }, { caller }) {
-      all.unpair(channel, sender, nameOf(caller));
+      all.unpair(channel, sender, callerName(caller));
       return all.senders();
     },
     audit: (which) => all.audit(which),

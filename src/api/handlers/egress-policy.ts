@@ -8,7 +8,7 @@ import { type EgressPolicy, type EgressSpec, reachesNothing } from '../../seams/
 import type { Call } from '../call.ts';
 import { changedEgress, egressOf } from '../egress-reach.ts';
 import type { Handlers } from '../serve.ts';
-import { stateOf } from './egress-state.ts';
+import { egressStateOf } from './egress-state.ts';
 
 export function egressPolicyHandlers(host: EgressHost): Handlers<typeof egressPolicy> {
   const change = async (call: Call, chat: string, next: (before: EgressSpec) => EgressSpec) => {
@@ -18,12 +18,12 @@ export function egressPolicyHandlers(host: EgressHost): Handlers<typeof egressPo
       (before) => changedEgress(call, host, before, next(before)),
       { signal },
     );
-    return stateOf(spec);
+    return egressStateOf(spec);
   };
   const changePolicy = (call: Call, chat: string, next: (policy: EgressPolicy) => EgressPolicy) =>
     change(call, chat, ({ policy, bindings }) => ({ policy: next(policy), bindings }));
   return {
-    get: async ({ chat }, { sandboxes }) => stateOf(await sandboxes.egress(chat)),
+    get: async ({ chat }, { sandboxes }) => egressStateOf(await sandboxes.egress(chat)),
     set({ chat, ...asked }, call) {
       const wanted = egressOf(asked);
       return change(call, chat, () => wanted);
@@ -49,7 +49,7 @@ export function egressPolicyHandlers(host: EgressHost): Handlers<typeof egressPo
         throw new GeodeError('invalid_input', 'No targets were recorded for this sandbox.', {
           hint: 'Start recording: geode egress learn CHAT',
         });
-      if (!apply) return stateOf({ policy: host.learned(id, policy), bindings });
+      if (!apply) return egressStateOf({ policy: host.learned(id, policy), bindings });
       const state = await changePolicy(call, chat, (before) => host.learned(id, before));
       host.beginLearning(id);
       return state;

@@ -5,7 +5,7 @@ import type { EgressDefault, EgressHost } from '../../egress/open-egress.ts';
 import { refuseUnlessOwnSocket } from '../call.ts';
 import { newEgress } from '../egress-reach.ts';
 import type { Handlers } from '../serve.ts';
-import { stateOf } from './egress-state.ts';
+import { egressStateOf } from './egress-state.ts';
 
 export function egressHandlers(host: EgressHost): Handlers<typeof egress> {
   return {
@@ -41,5 +41,5 @@ export function egressHandlers(host: EgressHost): Handlers<typeof egress> {
 }
 
 function shownDefault({ from, spec }: EgressDefault) {
-  return { from, ...stateOf(spec) };
+  return { from, ...egressStateOf(spec) };
 }

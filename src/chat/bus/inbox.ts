@@ -134,7 +134,10 @@ export const dropWaiting = (lane: string) =>
 export const giveBackAll = (reason: string) =>
   run`UPDATE bus_inbox SET state = 'waiting', reason = ${reason} WHERE ${open} AND state = 'running'`;
 
-export function* placeOf({ index }: Dialect, id: number): Work<{ lane: number; all: number } | undefined> {
+export function* queuePlaceOf(
+  { index }: Dialect,
+  id: number,
+): Work<{ lane: number; all: number } | undefined> {
   const row = yield* get`SELECT
       (SELECT count(*) FROM bus_inbox AS older WHERE older.lane = own.lane
         AND older.state IN ('waiting', 'running') AND older.position < own.position) AS lane,

@@ -66,7 +66,7 @@ export class SqlBus implements Bus {
   reopen = (id: number, user: string) =>
     this.#change((now) => inbox.reopenMessage(this.#dialect, id, user, now));
 
-  place = (id: number) => this.#store.read(inbox.placeOf(this.#dialect, id));
+  place = (id: number) => this.#store.read(inbox.queuePlaceOf(this.#dialect, id));
 
   message = (id: number) => this.#store.read(inbox.messageRow(id));
 

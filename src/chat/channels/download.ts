@@ -19,7 +19,7 @@ const timeoutMs = 120_000;
  * A file of a platform. The host downloads from the platform's own addresses only, never from one that a message
  * names.
  */
-export async function download(options: FileDownload): Promise<Uint8Array> {
+export async function downloadFile(options: FileDownload): Promise<Uint8Array> {
   const { url, hosts, apiUrl, headers = {}, mostBytes } = options;
   if (!isOfPlatform(url, hosts, apiUrl)) throw new Error('its address does not belong to the platform');
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs) });

@@ -5,9 +5,10 @@
 
 import { within } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json.ts';
 import type { ClientSocket, HttpAnswer, Transport } from '../../client/transport.ts';
 import { unixTransport } from '../../client/unix-transport.ts';
-import { type Reaching, reachHost, unanswered } from './reach-host.ts';
+import { noAnswerFrom, type Reaching, reachHost } from './reach-host.ts';
 import { reachSettings } from './reach-settings.ts';
 
 const answerDeadlineMs = 20_000;
@@ -58,7 +59,7 @@ export class HostTransport implements Transport, AsyncDisposable {
         );
       } catch (error) {
         if (isGeodeError(error, 'timed_out')) {
-          throw unanswered((await reachSettings(this.#context)).stateDir);
+          throw noAnswerFrom((await reachSettings(this.#context)).stateDir);
         }
         if (isGeodeError(error) && error.code !== 'stopping') throw error;
         this.#greeted = undefined;
@@ -111,14 +112,8 @@ async function takenAnswer(
 }
 
 function isStopping(text: string): boolean {
-  try {
-    const problem: unknown = JSON.parse(text);
-    return (
-      typeof problem === 'object' && problem !== null && 'code' in problem && problem.code === 'stopping'
-    );
-  } catch {
-    return false;
-  }
+  const problem = parsedJson(text);
+  return typeof problem === 'object' && problem !== null && 'code' in problem && problem.code === 'stopping';
 }
 
 /** For a command or a program that needs a host and holds nothing of it; it may live longer than the host. */

@@ -50,12 +50,12 @@ export async function reachHost(
     refusal = found.leaves ? undefined : found.refusal;
     // This command started that host: what it keeps of its settings is from before a change of Geode itself.
     if (started === 1) forgetReachSettings(context);
-    if (started > 1) throw withReason(unanswered(stateDir), found.refusal);
+    if (started > 1) throw withReason(noAnswerFrom(stateDir), found.refusal);
     return undefined;
   };
   for (;;) {
     throwIfCancelled(signal, 'Waiting for the host of the sandboxes');
-    if (now() > until) throw unanswered(stateDir);
+    if (now() > until) throw noAnswerFrom(stateDir);
     const found = await look();
     if (found !== undefined || linger === 0) return found;
     const { makeStateFolder, tryLock } = await import('../../machine/host-lock.ts');
@@ -97,7 +97,7 @@ async function lookForHost(
   if (serves === undefined || !isOwnSocket(serves.api)) return undefined;
   const answering = { ms: answerDeadlineMs, what: 'The answer of the host', signal };
   const orUnanswered = (error: unknown) => {
-    throw isGeodeError(error, 'timed_out') ? unanswered(stateDir) : error;
+    throw isGeodeError(error, 'timed_out') ? noAnswerFrom(stateDir) : error;
   };
   const refusal = differenceFrom(serves, marks);
   if (refusal !== undefined) {
@@ -135,7 +135,7 @@ function withReason(error: unknown, reason: string): unknown {
   return new GeodeError(code, `${message.replace(/\.$/, '')}, which ${reason}.`, { hint, details });
 }
 
-export function unanswered(stateDir: string): GeodeError {
+export function noAnswerFrom(stateDir: string): GeodeError {
   const pid = namedHost(stateDir)?.pid;
   return new GeodeError(
     'ledger_held',

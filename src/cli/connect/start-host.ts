@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { type Cancel, within } from '../../base/cancel.ts';
 import { type ErrorCode, errorCatalogue, GeodeError } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json.ts';
 import { text } from '../command.ts';
 import type { Reaching } from './reach-host.ts';
 import { reachSettings } from './reach-settings.ts';
@@ -83,19 +84,11 @@ const answerSchema = z.union([
 ]);
 
 function checkAnswer(output: string): void {
-  const answer = answerSchema.safeParse(parsed(output)).data;
+  const answer = answerSchema.safeParse(parsedJson(output)).data;
   if (answer === undefined) {
     throw new GeodeError('internal', 'The host of the sandboxes could not be started.', {
       hint: 'See its output in the file host.words of the state folder, or run geode host to see it here.',
     });
   }
   if ('error' in answer) throw new GeodeError(answer.code, answer.error, answer);
-}
-
-function parsed(output: string): unknown {
-  try {
-    return JSON.parse(output);
-  } catch {
-    return undefined;
-  }
 }

@@ -49,7 +49,7 @@ export function recordFile(stateDir: string, user: string, chat: string): string
 }
 
 /** Undefined if there is no record, or if it belongs to another sandbox. */
-export async function readRecord(
+export async function readFolderRecord(
   file: string,
   { folder, sandbox }: Pick<FolderRecord, 'folder' | 'sandbox'>,
 ): Promise<FolderRecord | undefined> {

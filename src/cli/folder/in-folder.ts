@@ -5,7 +5,7 @@ import type { RemoteSandbox } from '../../client/sandbox.ts';
 import { type CliContext, text } from '../command.ts';
 import { reachSettings } from '../connect/reach-settings.ts';
 import { printableLine } from '../render/printable.ts';
-import { chatOfFolder, readRecord, recordFile } from './folder-record.ts';
+import { chatOfFolder, readFolderRecord, recordFile } from './folder-record.ts';
 import { besideEnding, folderOf } from './local-tree.ts';
 import { type Synced, syncFolder } from './sync-folder.ts';
 
@@ -55,7 +55,7 @@ export async function inFolder(
   err(
     `${printableLine(folder)}: Claude Code works on a copy in the chat ${chat}; ${into.sent} files went in`,
   );
-  const snapshot = (await readRecord(shared.recordFile, { folder, sandbox: id }))?.snapshot;
+  const snapshot = (await readFolderRecord(shared.recordFile, { folder, sandbox: id }))?.snapshot;
   try {
     return await work.run(chat);
   } finally {

@@ -11,7 +11,7 @@ import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import type { RemoteSandbox } from '../../client/sandbox.ts';
 import type { Change } from '../../seams/snapshots.ts';
 import { applyPlan, type Brought, type Staged } from './apply-plan.ts';
-import { type FolderRecord, readRecord, writeRecord } from './folder-record.ts';
+import { type FolderRecord, readFolderRecord, writeRecord } from './folder-record.ts';
 import {
   foldersAbove,
   isInnerLink,
@@ -54,7 +54,7 @@ export async function syncFolder(
 ): Promise<Synced> {
   const { folder, sandboxId: sandbox, recordFile } = shared;
   const { snapshots } = place;
-  const before = await readRecord(recordFile, { folder, sandbox });
+  const before = await readFolderRecord(recordFile, { folder, sandbox });
   const met = await takeSnapshot(snapshots, cancel);
   const out = before === undefined ? nothing : await bringOut(place, shared, before, met, cancel);
   const { brought, left } = out;

@@ -52,7 +52,7 @@ export function shownName({ user, chat }: ChatName): string {
   return `${printableLine(user)}/${printableLine(chat)}`;
 }
 
-export function notFound(name: ChatName): GeodeError {
+export function noSuchSandbox(name: ChatName): GeodeError {
   return new GeodeError('sandbox_not_found', `There is no sandbox ${shownName(name)}.`, {
     hint: `List sandboxes: geode sandbox ls. Create it: geode sandbox create ${shownName(name)}`,
   });

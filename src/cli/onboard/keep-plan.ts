@@ -10,7 +10,7 @@ import { namedHost } from '../../machine/named-host.ts';
 import type { CliContext } from '../command.ts';
 import { connectHost } from '../hosting.ts';
 import { channelForms } from './channel-fields.ts';
-import { type Credential, changesOf, credentialsOf, type SetupPlan } from './plan.ts';
+import { type Credential, type SetupPlan, settingChanges, setupCredentials } from './plan.ts';
 
 export interface Kept {
   readonly file: string;
@@ -23,8 +23,8 @@ export interface Kept {
 
 export async function keepPlan(plan: SetupPlan, context: CliContext): Promise<Kept> {
   const { file, settings } = await context.loaded();
-  const changes = changesOf(plan, meaningsOf(settings, context));
-  const credentials = credentialsOf(plan);
+  const changes = settingChanges(plan, meaningsOf(settings, context));
+  const credentials = setupCredentials(plan);
   const before = file.found ? await readFile(file.path, 'utf8') : undefined;
   await storeSecrets(credentials, context);
   const written = changes.filter((change) => editConfig(before, [change]) !== editConfig(before, []));

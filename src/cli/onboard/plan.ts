@@ -28,7 +28,10 @@ export interface SetupPlan {
   readonly budget?: number | null | undefined;
 }
 
-export function changesOf(plan: SetupPlan, meanings: ReadonlyMap<string, string>): readonly SettingChange[] {
+export function settingChanges(
+  plan: SetupPlan,
+  meanings: ReadonlyMap<string, string>,
+): readonly SettingChange[] {
   const change = (path: readonly string[], value: unknown): SettingChange => ({
     path,
     value,
@@ -80,7 +83,7 @@ export interface Credential {
   readonly value: string;
 }
 
-export function credentialsOf({ provider, channels = [] }: SetupPlan): readonly Credential[] {
+export function setupCredentials({ provider, channels = [] }: SetupPlan): readonly Credential[] {
   const key =
     provider?.key === undefined ? [] : [{ name: secretOfService(provider.service), value: provider.key }];
   return [...key, ...channels.flatMap(credentialsOfChannel)];

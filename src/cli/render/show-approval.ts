@@ -13,11 +13,11 @@ export function shownApproval(approval: Approval, now = Date.now()): readonly st
   const end =
     state === 'open'
       ? `  ${spanText(Math.max(expiresAt - now, 0))} left: ${choices.join(', ')}`
-      : `  ${outcomeOf(approval)}`;
+      : `  ${decisionText(approval)}`;
   return [head, ...lines, ...picks, end].map(visible);
 }
 
-export function outcomeOf({ state, decision, decidedBy, until, answer }: Approval): string {
+export function decisionText({ state, decision, decidedBy, until, answer }: Approval): string {
   if (state === 'open') return 'open';
   if (state === 'expired') return 'denied: nobody decided in time';
   if (state === 'withdrawn') return 'withdrawn: nobody waits for it now';

@@ -6,7 +6,7 @@ import type { ApiEnv } from '../../api/environment.ts';
 import { signalOf } from '../../api/streams.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
-import { placeOf } from './paths.ts';
+import { absolutePath } from './paths.ts';
 import { checkFileUser, type ReachSandbox } from './reach.ts';
 
 /** A form is held in memory while it is read; larger files are sent as a stream. */
@@ -26,7 +26,7 @@ export function fileRoutes(door: Hono<ApiEnv>, reach: ReachSandbox): void {
     const sandbox = await reach(context);
     checkFileUser(context);
     const path = context.req.query('path') ?? '';
-    const place = placeOf(path, sandbox);
+    const place = absolutePath(path, sandbox);
     const signal = signalOf(context);
     const { type, size } = await sandbox.rootFiles.stat(place, { follow: true, signal });
     if (type !== 'file') throw new GeodeError('not_a_file', `${path} is not a file.`);
@@ -70,7 +70,7 @@ async function write(
   content: Uint8Array | AsyncIterable<Uint8Array>,
 ): Promise<object> {
   if (path === '') throw new GeodeError('invalid_input', 'The path of the file is missing.');
-  const place = placeOf(path, sandbox);
+  const place = absolutePath(path, sandbox);
   await sandbox.rootFiles.write(place, content, { signal: signalOf(context) });
   return { name: basename(place), type: 'file', path: place };
 }

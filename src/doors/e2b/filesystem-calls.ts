@@ -7,7 +7,7 @@ import { GeodeError } from '../../base/errors.ts';
 import type { FileFacts, FileType } from '../../seams/files.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import { streaming, unary } from './connect-protocol.ts';
-import { placeOf } from './paths.ts';
+import { absolutePath } from './paths.ts';
 import { checkFileUser, type ReachSandbox } from './reach.ts';
 import { watchFolder } from './watch-folder.ts';
 import { Watchers } from './watchers.ts';
@@ -39,7 +39,7 @@ export function filesystemCalls(door: Hono<ApiEnv>, reach: ReachSandbox): void {
   door.post(at('Move'), (context) =>
     unary(context, moveCall, async ({ source, destination }) => {
       const { sandbox, place } = await reachedAt(reach, context, source);
-      const target = placeOf(destination, sandbox);
+      const target = absolutePath(destination, sandbox);
       await sandbox.rootFiles.move(place, target, { overwrite: true, signal: signalOf(context) });
       return { entry: await entryAt(reach, context, destination) };
     }),
@@ -80,7 +80,7 @@ function watcherCalls(door: Hono<ApiEnv>, reach: ReachSandbox, at: (name: string
 async function reachedAt(reach: ReachSandbox, context: Context<ApiEnv>, path: string) {
   checkFileUser(context);
   const sandbox = await reach(context);
-  return { sandbox, place: placeOf(path, sandbox) };
+  return { sandbox, place: absolutePath(path, sandbox) };
 }
 
 async function entryAt(reach: ReachSandbox, context: Context<ApiEnv>, path: string): Promise<object> {

@@ -4,7 +4,7 @@ import type { Sandboxes } from '../../seams/persistent.ts';
 import type { E2bSandbox, E2bTable } from './e2b-table.ts';
 
 /** For callers without a timeout. */
-export const defaultTimeoutMs = 300_000;
+export const defaultLifetimeMs = 300_000;
 /** How long a paused sandbox is protected from the host's sweep, and the maximum timeout of a running one. */
 export const longestTimeoutMs = 30 * 86_400_000;
 const retryMs = 10_000;

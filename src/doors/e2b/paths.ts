@@ -5,7 +5,7 @@ import type { PersistentSandbox } from '../../seams/persistent.ts';
 const home = '/home/user';
 
 /** Converts a caller's path to a path in the sandbox: relative paths start in the workspace. */
-export function placeOf(path: string, { workdir }: Pick<PersistentSandbox, 'workdir'>): string {
+export function absolutePath(path: string, { workdir }: Pick<PersistentSandbox, 'workdir'>): string {
   const given = path === '~' || path.startsWith('~/') ? `.${path.slice(1)}` : path;
   const absolute = posix.resolve(workdir, given);
   if (absolute !== home && !absolute.startsWith(`${home}/`)) return absolute;

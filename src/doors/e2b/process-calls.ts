@@ -8,7 +8,7 @@ import { GeodeError } from '../../base/errors.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { Process, ProcessEvent, ProcessFacts } from '../../seams/process.ts';
 import { streaming, unary } from './connect-protocol.ts';
-import { placeOf } from './paths.ts';
+import { absolutePath } from './paths.ts';
 import { type ReachSandbox, userIn } from './reach.ts';
 
 const size = z.object({ cols: z.int().min(1).max(65_535), rows: z.int().min(1).max(65_535) });
@@ -89,7 +89,7 @@ async function* started(
     {
       argv: [cmd, ...args],
       env: envs,
-      ...(cwd !== undefined && { cwd: placeOf(cwd, sandbox) }),
+      ...(cwd !== undefined && { cwd: absolutePath(cwd, sandbox) }),
       ...userIn(context),
       ...(asked !== undefined && { pty: terminal(asked) }),
       interactive: stdin || asked !== undefined,

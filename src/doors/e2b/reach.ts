@@ -6,7 +6,7 @@ import { signalOf } from '../../api/streams.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { E2bSandbox } from './e2b-table.ts';
-import { defaultTimeoutMs } from './lifetimes.ts';
+import { defaultLifetimeMs } from './lifetimes.ts';
 import type { E2b } from './open-e2b.ts';
 import { stateOf } from './sandbox-facts.ts';
 import type { SignedUrl } from './sandbox-tokens.ts';
@@ -58,7 +58,7 @@ export function reachIn(e2b: E2b): ReachSandbox {
         hint: 'Connect to it to resume it.',
       });
     const sandbox = await startedSandbox(callOf(context), id);
-    if (isPaused) await e2b.lifetimes.set(known, defaultTimeoutMs);
+    if (isPaused) await e2b.lifetimes.set(known, defaultLifetimeMs);
     return sandbox;
   };
 }

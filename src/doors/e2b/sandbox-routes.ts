@@ -12,7 +12,7 @@ import type { EgressSpec } from '../../seams/egress.ts';
 import type { PersistentSpec, SandboxStatus } from '../../seams/persistent.ts';
 import { bodyOf } from '../json-body.ts';
 import type { E2bSandbox } from './e2b-table.ts';
-import { defaultTimeoutMs, longestTimeoutMs } from './lifetimes.ts';
+import { defaultLifetimeMs, longestTimeoutMs } from './lifetimes.ts';
 import { networkSchema, wordsOf } from './network.ts';
 import type { E2b } from './open-e2b.ts';
 import { factsOf, metricsOf, openedAnswer, stateOf } from './sandbox-facts.ts';
@@ -174,7 +174,7 @@ export function newRow(
 
 /** Callers count in seconds. */
 function msOf(timeout: number | null | undefined): number {
-  return timeout == null ? defaultTimeoutMs : timeout * 1000;
+  return timeout == null ? defaultLifetimeMs : timeout * 1000;
 }
 
 /** Letters and digits only, because it may become part of a host name. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parsedJson } from '../../base/json.ts';
 import type { TokenUsage } from '../../base/prices.ts';
 
 /** Only this much of a non-streaming answer is parsed. */
@@ -77,12 +78,7 @@ export class UsageMeter {
   }
 
   #take(text: string): void {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      return;
-    }
+    const value = parsedJson(text);
     const parsed = messageSchema.safeParse(value);
     if (!parsed.success) return;
     for (const one of [part.parse(value), parsed.data.message, parsed.data.response]) this.#add(one);

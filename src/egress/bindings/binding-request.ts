@@ -9,7 +9,7 @@ import {
   readRequestMessage,
   writtenAs,
 } from '../proxy/http-message.ts';
-import { nameOf, overrideIn } from '../proxy/overrides.ts';
+import { headerNameOf, overrideIn } from '../proxy/overrides.ts';
 import { type RequestTarget, readingsOf, readTarget } from '../proxy/request-target.ts';
 import type { Binding } from './bindings.ts';
 
@@ -100,7 +100,7 @@ function withoutKeys({ path, query }: RequestTarget, own: string | undefined): s
   if (query === undefined) return path;
   const names = new Set([...droppedQueries, ...(own === undefined ? [] : [own.toLowerCase()])]);
   // Some servers split at semicolons, so a pair with a key behind a semicolon is dropped entirely.
-  const isKey = (pair: string) => pair.split(';').some((part) => names.has(nameOf(part).toLowerCase()));
+  const isKey = (pair: string) => pair.split(';').some((part) => names.has(headerNameOf(part).toLowerCase()));
   return `${path}?${query
     .split('&')
     .filter((pair) => !isKey(pair))

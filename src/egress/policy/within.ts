@@ -4,7 +4,7 @@ import type { BindingSpec, EgressPolicy, EgressRule, EgressSpec } from '../../se
 
 const standardPorts: readonly number[] = [80, 443];
 
-export function within(spec: EgressSpec, bound: EgressSpec): EgressSpec {
+export function narrowedTo(spec: EgressSpec, bound: EgressSpec): EgressSpec {
   return {
     policy: policyWithin(spec.policy, bound.policy),
     bindings: spec.bindings.flatMap((binding) =>

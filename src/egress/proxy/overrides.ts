@@ -30,10 +30,10 @@ export function overrideIn(fields: Fields, { query }: RequestTarget): string | u
 
 /** Decoded names; some servers split at semicolons too. */
 function queryNames(query: string): readonly string[] {
-  return query.split(/[&;]/).map((pair) => nameOf(pair));
+  return query.split(/[&;]/).map((pair) => headerNameOf(pair));
 }
 
-export function nameOf(pair: string): string {
+export function headerNameOf(pair: string): string {
   const [name = ''] = pair.split('=', 1);
   try {
     return decodeURIComponent(name.replaceAll('+', ' ')).trim();

@@ -3,7 +3,7 @@
 /** Separator between the name of a server and that of its tool. */
 export const separator = '__';
 
-export function isAllowed(allowed: readonly string[], tool: string): boolean {
+export function isOffered(allowed: readonly string[], tool: string): boolean {
   return allowed.some(
     (each) => each === tool || (each.endsWith(`${separator}*`) && tool.startsWith(each.slice(0, -1))),
   );

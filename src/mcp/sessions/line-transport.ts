@@ -9,6 +9,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { drained } from '../../base/drained.ts';
+import { parsedJson } from '../../base/json.ts';
 
 /** Maximum bytes of one line, without its end. */
 export const longestLine = 10 * 1024 * 1024;
@@ -101,7 +102,7 @@ export class LineTransport implements Transport {
   }
 
   #read(line: string): void {
-    const value = jsonOf(line);
+    const value = parsedJson(line);
     if (value === undefined) this.#refuse(PARSE_ERROR, 'The line is not JSON.');
     else {
       const message = messageOf(value);
@@ -117,15 +118,6 @@ export class LineTransport implements Transport {
   #refuse(code: number, message: string, id: string | number | null = null): void {
     // The SDK has no type for an error without an id, which JSON-RPC requires here.
     this.#stream.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
-  }
-}
-
-/** Undefined, which JSON cannot represent, for invalid JSON. */
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }
 

@@ -14,7 +14,7 @@ import type {
   ToolSandbox,
   ToolSession,
 } from '../../seams/tools.ts';
-import { isAllowed, serverOf } from '../servers/allowed.ts';
+import { isOffered, serverOf } from '../servers/allowed.ts';
 import { LineTransport } from './line-transport.ts';
 import { linkedPair } from './linked-pair.ts';
 import { sessionResources } from './resources.ts';
@@ -129,7 +129,7 @@ export class LiveSession implements Disposable {
       audit,
     });
     const createServer = () => {
-      const allowed = tools().filter(({ name }) => isAllowed(this.#session.tools, name));
+      const allowed = tools().filter(({ name }) => isOffered(this.#session.tools, name));
       const server = sessionServer({ version, tools: allowed, conduct, subscriptions });
       servers.add(server);
       return server;

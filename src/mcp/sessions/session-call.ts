@@ -8,7 +8,7 @@ import type { GeodeClient } from '../../client/client.ts';
 import type { Approvals } from '../../seams/approval.ts';
 import type { Files } from '../../seams/files.ts';
 import type { ToolCallRecord, ToolReach, ToolSession } from '../../seams/tools.ts';
-import { isAllowed } from '../servers/allowed.ts';
+import { isOffered } from '../servers/allowed.ts';
 import { type AskedCall, type Conduct, cut, type Tool, type ToolContext } from '../tool.ts';
 import type { SessionResources } from './resources.ts';
 
@@ -91,7 +91,7 @@ async function passed(
   work: (call: SessionCall) => Promise<object>,
 ): Promise<object> {
   const { limiter, timeoutMs: workMs, askTimeoutMs, client, files, resources, approvals } = options;
-  if (!isAllowed(session.tools, tool))
+  if (!isOffered(session.tools, tool))
     throw new GeodeError('forbidden', `The tool ${tool} is no longer available to this session.`, {
       hint: 'Request the list of tools again.',
     });

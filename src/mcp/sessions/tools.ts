@@ -1,5 +1,5 @@
 /** Every tool that a session can have. A new tool needs one line here and one file next to the others. */
-import { askPerson } from '../tools/ask-person.ts';
+import { askPersonTool } from '../tools/ask-person.ts';
 import { egressRequest } from '../tools/egress-request.ts';
 import { listResources } from '../tools/list-resources.ts';
 import { memorySearch } from '../tools/memory-search.ts';
@@ -15,7 +15,7 @@ export const sessionTools: readonly SessionTool[] = [
   sessionMemoryStore,
   runCode,
   solve,
-  askPerson,
+  askPersonTool,
   egressRequest,
   listResources,
   readResource,

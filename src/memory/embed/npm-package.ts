@@ -36,7 +36,7 @@ export async function filesOfPackage(
   { registry, ...options }: PackageDownload & { readonly registry?: string },
 ): Promise<Uint8Array[]> {
   const base = (registry ?? (await configuredRegistry(options.signal))).replace(/\/$/, '');
-  const body = download(`${base}/${name}/-/${name.split('/').at(-1)}-${version}.tgz`, options);
+  const body = downloadPackage(`${base}/${name}/-/${name.split('/').at(-1)}-${version}.tgz`, options);
   const found = new Map<string, Uint8Array>();
   const archive = extract();
   const feeding = pipeline(Readable.from(body), createGunzip(), archive);
@@ -54,7 +54,7 @@ export async function filesOfPackage(
   });
 }
 
-export async function* download(
+export async function* downloadPackage(
   url: string,
   { onProgress, signal }: PackageDownload,
 ): AsyncGenerator<Uint8Array> {

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { convert } from 'html-to-text';
 import { getDocumentProxy } from 'unpdf';
 import { reasonOf } from '../../base/errors.ts';
-import { limits } from '../../seams/memory.ts';
+import { memoryLimits } from '../../seams/memory.ts';
 import type { Extraction } from './extract-process.ts';
 import { refuseBombs } from './refuse-bombs.ts';
 
@@ -29,7 +29,7 @@ async function textOfPdf(file: Buffer): Promise<string> {
   const document = await getDocumentProxy(new Uint8Array(file), { verbosity: 0 });
   const pages: string[] = [];
   let length = 0;
-  for (let number = 1; number <= document.numPages && length <= limits.contentLength; number += 1) {
+  for (let number = 1; number <= document.numPages && length <= memoryLimits.contentLength; number += 1) {
     const page = await document.getPage(number);
     const { items } = await page.getTextContent();
     const text = items.map((item) => ('str' in item ? item.str + (item.hasEOL ? '\n' : '') : '')).join('');
@@ -37,7 +37,7 @@ async function textOfPdf(file: Buffer): Promise<string> {
     length += text.length;
     page.cleanup();
   }
-  return tidy(pages.join('\n')).slice(0, limits.contentLength + 1);
+  return tidy(pages.join('\n')).slice(0, memoryLimits.contentLength + 1);
 }
 
 /** Keeps lines; joins white space within lines and empty lines between them. */
@@ -61,5 +61,5 @@ function textOfHtml(html: string): string {
       })),
       { selector: 'table', format: 'dataTable', options: { uppercaseHeaderCells: false } },
     ],
-  }).slice(0, limits.contentLength + 1);
+  }).slice(0, memoryLimits.contentLength + 1);
 }

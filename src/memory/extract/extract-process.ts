@@ -12,7 +12,7 @@ import { onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { reasonOf } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 import { type TurnOptions, Turns } from '../../base/turns.ts';
-import { limits } from '../../seams/memory.ts';
+import { memoryLimits } from '../../seams/memory.ts';
 
 export interface MarkedUp {
   readonly kind: 'pdf' | 'html';
@@ -92,7 +92,7 @@ async function runParser(
 const flags = ['--max-old-space-size=256', fileURLToPath(new URL('./extract-main.ts', import.meta.url))];
 
 /** JSON text, where each character may be escaped. */
-const MOST_OUTPUT = limits.contentLength * 6 + 1_000;
+const MOST_OUTPUT = memoryLimits.contentLength * 6 + 1_000;
 
 /**
  * The kernel's limits for the program that `sh` starts next. Data includes half a gigabyte that V8 maps for code and

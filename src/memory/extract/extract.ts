@@ -6,7 +6,7 @@
  */
 import type { Cancel } from '../../base/cancel.ts';
 import { GeodeError } from '../../base/errors.ts';
-import { limits } from '../../seams/memory.ts';
+import { memoryLimits } from '../../seams/memory.ts';
 import { extractInProcess, type MarkedUp } from './extract-process.ts';
 
 export interface SourceFile {
@@ -18,12 +18,12 @@ export interface SourceFile {
 export async function extractText(file: SourceFile, options: Cancel = {}): Promise<string> {
   const text = await textOf(file, options);
   if (text.trim() === '') throw unreadable(file, 'there is no text in it');
-  if (text.length > limits.contentLength) {
+  if (text.length > memoryLimits.contentLength) {
     throw new GeodeError(
       'too_large',
-      `${file.name} has more than ${limits.contentLength} characters of text, the maximum of an entry`,
+      `${file.name} has more than ${memoryLimits.contentLength} characters of text, the maximum of an entry`,
       {
-        hint: `Split it into files of at most ${limits.contentLength} characters.`,
+        hint: `Split it into files of at most ${memoryLimits.contentLength} characters.`,
       },
     );
   }

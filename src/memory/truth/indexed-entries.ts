@@ -13,7 +13,7 @@ export function lastChange(sql: Sql): number {
   return numberOf(sql.get`SELECT coalesce(max(seq), 0) AS seq FROM changes` ?? {}, 'seq');
 }
 
-export function changesOf(sql: Sql, namespace: string, after: number): EntryChange[] {
+export function changesIn(sql: Sql, namespace: string, after: number): EntryChange[] {
   return sql.all`SELECT seq, entry FROM changes WHERE namespace = ${namespace} AND seq > ${after} ORDER BY seq`.map(
     (row) => ({ seq: numberOf(row, 'seq'), id: numberOf(row, 'entry') }),
   );

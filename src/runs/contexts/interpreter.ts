@@ -7,7 +7,13 @@ import { broken, KernelFrames } from './frames.ts';
 import { EndNotifier, type InterpreterEnd, type RunEnd } from './interpreter-end.ts';
 import { type KernelSpec, kernelSource } from './languages.ts';
 import { type InterpreterOptions, launch, notStarted } from './launch.ts';
-import { type CheckState, type KernelCommand, type KernelMessage, parseMessage, richOf } from './messages.ts';
+import {
+  type CheckState,
+  type KernelCommand,
+  type KernelMessage,
+  parseKernelMessage,
+  richOf,
+} from './messages.ts';
 import { type ContextLimits, ResultRecord } from './result.ts';
 
 const startDeadlineMs = 30_000;
@@ -190,7 +196,7 @@ export class Interpreter {
     try {
       for (const piece of this.#readers[kind].read(bytes)) {
         if (piece.type === 'output') this.#record.output(kind, piece.bytes);
-        else this.#take(kind, parseMessage(piece.json));
+        else this.#take(kind, parseKernelMessage(piece.json));
       }
     } catch (error) {
       if (!isGeodeError(error, 'guest_protocol')) throw error;

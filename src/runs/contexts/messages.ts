@@ -53,7 +53,7 @@ export type KernelCommand =
   | { readonly type: 'check'; readonly id: number; readonly code: string }
   | { readonly type: 'close' };
 
-export function parseMessage(json: string): KernelMessage {
+export function parseKernelMessage(json: string): KernelMessage {
   try {
     return messageSchema.parse(JSON.parse(json));
   } catch (cause) {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { socketDialer } from '../../link/dial.ts';
 import { softLimitNames } from '../../seams/limits.ts';
 import type { Available, Runtime, Unavailable } from '../../seams/runtime.ts';
-import { noAccounts, userName, withUser, writeAccounts } from '../accounts.ts';
+import { noAccounts, userName, withAccount, writeAccounts } from '../accounts.ts';
 import { whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
 import { endProcess, livenessOf, startDetached } from '../host-process.ts';
@@ -62,7 +62,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
         const made = home && (await makeCgroup(home, options, room, spec.limits));
         const guest = await findGuest(options);
         // Hides the machine's own accounts from the sandbox.
-        const etcFolder = await writeAccounts(room.runFolder, withUser(noAccounts, plan.user));
+        const etcFolder = await writeAccounts(room.runFolder, withAccount(noAccounts, plan.user));
         const filter = seccompFilter(options.arch);
         const filterFile = join(room.runFolder, 'seccomp');
         if (filter !== undefined) await writeFile(filterFile, filter);

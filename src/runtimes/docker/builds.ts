@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { cancelled, onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import type { BuildContext, BuildProgress, ImageBuilds } from '../../seams/images.ts';
-import { engineCall, statusOf } from './engine.ts';
+import { engineCall, httpStatusOf } from './engine.ts';
 import { linesOf } from './json-lines.ts';
 
 const longestLine = 2_000;
@@ -42,7 +42,7 @@ export function dockerBuilds(engine: () => Promise<Docker>): ImageBuilds {
       const removed = removing.then(
         () => true,
         (error) => {
-          if (statusOf(error) === 404) return false;
+          if (httpStatusOf(error) === 404) return false;
           throw error;
         },
       );

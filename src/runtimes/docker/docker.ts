@@ -2,7 +2,7 @@ import type Docker from 'dockerode';
 import { bridgeDialer, socketDialer } from '../../link/dial.ts';
 import type { Runtime } from '../../seams/runtime.ts';
 import type { Grade } from '../../seams/sandbox.ts';
-import { type Accounts, namesUser, userName, withUser, writeAccounts } from '../accounts.ts';
+import { type Accounts, namesUser, userName, withAccount, writeAccounts } from '../accounts.ts';
 import { diskOf } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
 import { containerName, homeOf } from '../home.ts';
@@ -17,9 +17,9 @@ import {
   bridgeInto,
   connectEngine,
   engineCall,
+  httpStatusOf,
   pauseContainer,
   removeContainer,
-  statusOf,
   stopContainer,
 } from './engine.ts';
 import { dockerImages } from './engine-images.ts';
@@ -76,7 +76,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
     const reader = { container: plan.handle, labels: labels(options, room, spec) };
     const found = await imageAccounts(id, reader);
     const isNamed = spec.rootAccess === true && found !== undefined && namesUser(found, plan.user);
-    return found === undefined || isNamed ? undefined : withUser(found, plan.user);
+    return found === undefined || isNamed ? undefined : withAccount(found, plan.user);
   };
 
   /** Mounts the account files. With root access nothing is mounted over them, because root may change them. */
@@ -225,7 +225,7 @@ export function dockerRuntime(options: RuntimeOptions, docker: DockerOptions): R
             : `its guest ended with code ${State.ExitCode}`;
           return { alive: false, reason: State.Error ? `${why} (${State.Error})` : why };
         } catch (error) {
-          if (statusOf(error) === 404) return { alive: false, reason: 'its container is gone' };
+          if (httpStatusOf(error) === 404) return { alive: false, reason: 'its container is gone' };
           throw error;
         }
       },

@@ -4,7 +4,7 @@ import { cancelled, onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
 import type { ImageFacts, Images, PullProgress } from '../../seams/images.ts';
 import { dockerBuilds } from './builds.ts';
-import { engineCall, statusOf } from './engine.ts';
+import { engineCall, httpStatusOf } from './engine.ts';
 import { linesOf } from './json-lines.ts';
 
 /** The images of an engine. */
@@ -41,7 +41,7 @@ export function dockerImages(engine: () => Promise<Docker>): Images {
 
 async function absent<T>(asked: Promise<T>): Promise<T | undefined> {
   return asked.catch((error) => {
-    if (statusOf(error) === 404) return undefined;
+    if (httpStatusOf(error) === 404) return undefined;
     throw error;
   });
 }
@@ -89,7 +89,7 @@ function refusal(name: string, cause: unknown): GeodeError {
   const words = (typeof message === 'string' ? message : reasonOf(cause))
     .replace(/^\(HTTP code \d+\) [^-]*- /, '')
     .trim();
-  const missing = statusOf(cause) === 404 || /manifest unknown|not found|does not exist/i.test(words);
+  const missing = httpStatusOf(cause) === 404 || /manifest unknown|not found|does not exist/i.test(words);
   return new GeodeError(
     missing ? 'image_missing' : 'pull_failed',
     `The image ${name} could not be pulled: ${words}`,

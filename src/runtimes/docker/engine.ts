@@ -24,12 +24,12 @@ export async function engineCall<T>(
     return await call;
   } catch (cause) {
     if (isGeodeError(cause)) throw cause;
-    const code = codes[statusOf(cause) ?? 0] ?? 'engine_failed';
+    const code = codes[httpStatusOf(cause) ?? 0] ?? 'engine_failed';
     throw new GeodeError(code, `The engine could not ${what}: ${words(cause)}`, { cause });
   }
 }
 
-export function statusOf(error: unknown): number | undefined {
+export function httpStatusOf(error: unknown): number | undefined {
   const status = (error as { statusCode?: unknown } | undefined)?.statusCode;
   return typeof status === 'number' ? status : undefined;
 }
@@ -43,7 +43,7 @@ export async function removeContainer(container: Docker.Container, signal?: Abor
   try {
     await container.remove({ force: true, v: true, ...(signal && { abortSignal: signal }) });
   } catch (cause) {
-    const status = statusOf(cause);
+    const status = httpStatusOf(cause);
     // 409: another remove is under way and will finish it.
     if (status === 404 || status === 409) return;
     throw new GeodeError('engine_failed', `The engine could not remove ${container.id}: ${words(cause)}`, {
@@ -65,7 +65,7 @@ export async function pauseContainer(
   const turning = paused ? container.pause() : container.unpause({ abortSignal: signal });
   await turning.catch(async (cause) => {
     const looking = container.inspect({ abortSignal: signal }).catch((error) => {
-      if (statusOf(error) !== 404) throw error;
+      if (httpStatusOf(error) !== 404) throw error;
     });
     const state = (await engineCall('look at the container', looking))?.State;
     if (state?.Running && state.Paused !== paused)
@@ -79,7 +79,7 @@ export async function pauseContainer(
 export async function stopContainer(container: Docker.Container, signal: AbortSignal): Promise<void> {
   await container.unpause({ abortSignal: signal }).catch(() => {});
   const stopping = container.stop({ abortSignal: signal }).catch((cause) => {
-    if (statusOf(cause) !== 304 && statusOf(cause) !== 404) throw cause;
+    if (httpStatusOf(cause) !== 304 && httpStatusOf(cause) !== 404) throw cause;
   });
   await engineCall('stop the container', stopping);
 }

@@ -4,7 +4,7 @@ import type Docker from 'dockerode';
 import { extract } from 'tar-stream';
 import { z } from 'zod';
 import type { Accounts } from '../accounts.ts';
-import { engineCall, removeContainer, statusOf } from './engine.ts';
+import { engineCall, httpStatusOf, removeContainer } from './engine.ts';
 
 /** The container that reads the image. It has the name of a sandbox, so removing the sandbox removes it too. */
 export interface Reader {
@@ -74,7 +74,7 @@ async function makeReader(
     try {
       return await engine.createContainer(options);
     } catch (error) {
-      if (statusOf(error) !== 409 || tries === mostTries) throw error;
+      if (httpStatusOf(error) !== 409 || tries === mostTries) throw error;
       await removeContainer(engine.getContainer(options.name));
       await delay(retryMs);
     }
@@ -99,7 +99,7 @@ type Stat = z.infer<typeof statSchema>;
 
 async function statOf(reader: Docker.Container, path: string): Promise<Stat | undefined> {
   const asked = reader.infoArchive({ path }).catch((error) => {
-    if (statusOf(error) === 404) return undefined;
+    if (httpStatusOf(error) === 404) return undefined;
     throw error;
   });
   const answer = await engineCall(`look at ${path} of the image`, asked);

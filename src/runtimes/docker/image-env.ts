@@ -1,7 +1,7 @@
 /** Environment variables of an image for its programs. */
 import type Docker from 'dockerode';
 import { GeodeError, reasonOf } from '../../base/errors.ts';
-import { statusOf } from './engine.ts';
+import { httpStatusOf } from './engine.ts';
 
 /** A name that starts with "-" could be read as an option by some engine. */
 export function checkImage(image: string): string {
@@ -35,7 +35,7 @@ async function contentOf(engine: Docker, image: string): Promise<ImageContent> {
     .getImage(image)
     .inspect()
     .catch((cause) => {
-      if (statusOf(cause) !== 404)
+      if (httpStatusOf(cause) !== 404)
         throw new GeodeError('engine_failed', `The engine could not look at ${image}: ${reasonOf(cause)}`, {
           cause,
         });

@@ -6,7 +6,7 @@ import { pack } from 'tar-stream';
 import type { Accounts, SandboxUser } from '../accounts.ts';
 import { type Disk, mountOptions } from '../disk.ts';
 import { workdir } from '../spec.ts';
-import { engineCall, removeContainer, statusOf } from './engine.ts';
+import { engineCall, httpStatusOf, removeContainer } from './engine.ts';
 
 /** Volumes of the engine hold a sandbox's folders if no folder is shared with the engine's machine. */
 export interface Volumes {
@@ -141,6 +141,6 @@ export async function removeVolume(engine: Docker, name: string, signal: AbortSi
   const removing = engine.getVolume(name).remove({ abortSignal: signal });
   await removing.catch((error) => {
     // 409: another process is removing its container and will remove the volume too.
-    if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
+    if (httpStatusOf(error) !== 404 && httpStatusOf(error) !== 409) throw error;
   });
 }

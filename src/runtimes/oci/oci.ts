@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { socketDialer } from '../../link/dial.ts';
 import type { Available, Runtime, Unavailable } from '../../seams/runtime.ts';
-import { accountsIn, userName, withUser, writeAccounts } from '../accounts.ts';
+import { accountsIn, userName, withAccount, writeAccounts } from '../accounts.ts';
 import { type CgroupHome, findCgroups } from '../bubblewrap/cgroup-home.ts';
 import { cgroupIds, cgroupOf, makeCgroup, removeCgroup } from '../bubblewrap/cgroups.ts';
 import { isFrozen, wallsFreezerOf } from '../bubblewrap/freezing.ts';
@@ -81,7 +81,7 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
         const place = await cgroups();
         const made = place && (await makeCgroup(place, options, room, spec.limits));
         const guest = await findGuest(options);
-        const accounts = withUser(await accountsIn(image.root), plan.user);
+        const accounts = withAccount(await accountsIn(image.root), plan.user);
         const mounts = await checkMounts(spec.mounts ?? [], options.mounts);
         const bundle = join(room.runFolder, 'bundle');
         const overlay = mounts.length === 0 ? undefined : await placesFor(mounts, room, image.root);

@@ -3,11 +3,11 @@
  * made from this list. Every other call is refused. The list contains no call that Docker's default profile refuses
  * to a container without capabilities, except Landlock, with which a program can only give up its own rights.
  */
-import { words } from './numbers.ts';
+import { namesIn } from './numbers.ts';
 
 export const allowedCalls: readonly string[] = [
   // Files and folders.
-  ...words(`
+  ...namesIn(`
     access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
     fallocate fchdir fchmod fchmodat fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fremovexattr
     fsetxattr fstat fstatfs fsync ftruncate futimesat getcwd getdents getdents64 getxattr ioctl lchown lgetxattr
@@ -16,16 +16,16 @@ export const allowedCalls: readonly string[] = [
     removexattr rename renameat renameat2 rmdir sendfile setxattr splice stat statfs statx symlink symlinkat sync
     sync_file_range syncfs tee truncate umask unlink unlinkat utime utimensat utimes vmsplice write writev`),
   // Waiting for files, and change notifications.
-  ...words(`
+  ...namesIn(`
     epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 inotify_add_watch
     inotify_init inotify_init1 inotify_rm_watch io_cancel io_destroy io_getevents io_pgetevents io_setup io_submit
     pipe pipe2 poll ppoll pselect6 select signalfd signalfd4`),
   // Memory.
-  ...words(`
+  ...namesIn(`
     brk madvise membarrier memfd_create mincore mlock mlock2 mlockall mmap mprotect mremap msync munlock munlockall
     munmap pkey_alloc pkey_free pkey_mprotect remap_file_pages`),
   // Processes, threads and signals. The sandbox's own processes may debug each other.
-  ...words(`
+  ...namesIn(`
     alarm arch_prctl capget capset execve execveat exit exit_group fork futex get_robust_list getcpu getpgid getpgrp
     getpid getppid getpriority getrlimit getrusage getsid gettid ioprio_get ioprio_set kill pause pidfd_open
     pidfd_send_signal prctl prlimit64 process_vm_readv process_vm_writev ptrace restart_syscall rseq rt_sigaction
@@ -35,21 +35,21 @@ export const allowedCalls: readonly string[] = [
     sched_yield set_robust_list set_tid_address setpgid setpriority setrlimit setsid sigaltstack tgkill tkill vfork
     wait4 waitid`),
   // Users and groups: without a capability these only give up rights.
-  ...words(`
+  ...namesIn(`
     getegid geteuid getgid getgroups getresgid getresuid getuid setfsgid setfsuid setgid setgroups setregid
     setresgid setresuid setreuid setuid`),
   // Sandboxes that a program makes for itself.
-  ...words('landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp'),
+  ...namesIn('landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp'),
   // Calls on existing sockets.
-  ...words(`
+  ...namesIn(`
     accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg recvmsg sendmmsg
     sendmsg sendto setsockopt shutdown`),
   // Communication between processes, in the sandbox's own IPC namespace.
-  ...words(`
+  ...namesIn(`
     mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink msgctl msgget msgrcv msgsnd semctl semget
     semop semtimedop shmat shmctl shmdt shmget`),
   // Time, random numbers and facts about the machine.
-  ...words(`
+  ...namesIn(`
     adjtimex clock_adjtime clock_getres clock_gettime clock_nanosleep getitimer getrandom gettimeofday nanosleep
     setitimer sysinfo time timer_create timer_delete timer_getoverrun timer_gettime timer_settime timerfd_create
     timerfd_gettime timerfd_settime times uname`),
@@ -81,6 +81,6 @@ export const argumentRules: readonly ArgumentRule[] = [
  * Calls that fail with ENOSYS, so that libraries fall back to an older call: `clone3`, whose flags a filter cannot
  * see, and calls newer than this list.
  */
-export const hiddenCalls: readonly string[] = words(`
+export const hiddenCalls: readonly string[] = namesIn(`
   clone3 memfd_secret process_mrelease futex_waitv cachestat fchmodat2 map_shadow_stack futex_wake futex_wait
   futex_requeue statmount listmount lsm_get_self_attr lsm_set_self_attr lsm_list_modules mseal`);

@@ -81,11 +81,11 @@ const ownNames: Readonly<Record<Architecture, string>> = {
 };
 
 export function callNumbers(architecture: Architecture): ReadonlyMap<string, number> {
-  const own = words(ownNames[architecture]).map((name, index) => [name, index] as const);
-  const shared = words(sharedNames).map((name, index) => [name, firstShared + index] as const);
+  const own = namesIn(ownNames[architecture]).map((name, index) => [name, index] as const);
+  const shared = namesIn(sharedNames).map((name, index) => [name, firstShared + index] as const);
   return new Map([...own, ...shared].filter(([name]) => name !== '-'));
 }
 
-export function words(text: string): readonly string[] {
+export function namesIn(text: string): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== '');
 }

@@ -74,7 +74,7 @@ export async function* answersOf(job: Job): AsyncGenerator<{ readonly line: unkn
 }
 
 /** The only answer of a job that has one. */
-export async function answerOf<T>(job: Job, schema: z.ZodType<T>): Promise<T> {
+export async function programAnswer<T>(job: Job, schema: z.ZodType<T>): Promise<T> {
   let answer: T | undefined;
   for await (const { line } of answersOf(job)) answer = schema.parse(line);
   if (answer === undefined) throw new GeodeError('internal', `${job.what} had no answer.`);

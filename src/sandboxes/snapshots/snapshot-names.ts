@@ -6,7 +6,7 @@ export const undoName = 'undo';
 const pattern = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,63}$/;
 
 /** A name in a request, numbers included. */
-export function checkName(name: string): string {
+export function checkSnapshotName(name: string): string {
   if (pattern.test(name)) return name;
   throw new GeodeError(
     'invalid_input',
@@ -16,7 +16,7 @@ export function checkName(name: string): string {
 
 /** A name that a user chose, not one that Geode assigns. */
 export function checkNewName(name: string): string {
-  checkName(name);
+  checkSnapshotName(name);
   if (name !== undoName && !/^\d+$/.test(name)) return name;
   throw new GeodeError('invalid_input', `A snapshot cannot be called ${JSON.stringify(name)}.`, {
     hint: 'Geode itself uses numbers and "undo". Choose another name, or leave it out.',

@@ -10,8 +10,8 @@ import type {
   Snapshots,
   WorkspacePlace,
 } from '../../seams/snapshots.ts';
-import { answerOf, answersOf, type Job } from './program.ts';
-import { checkName, checkNewName, undoName } from './snapshot-names.ts';
+import { answersOf, type Job, programAnswer } from './program.ts';
+import { checkNewName, checkSnapshotName, undoName } from './snapshot-names.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 export interface SnapshotPolicy {
@@ -50,7 +50,7 @@ export function snapshotsOf(
   });
 
   const list = async ({ signal }: Cancel = {}) =>
-    answerOf(job('Listing the snapshots', { verb: 'list' }, signal), listSchema);
+    programAnswer(job('Listing the snapshots', { verb: 'list' }, signal), listSchema);
 
   const lastUndo = async (signal: AbortSignal | undefined) => {
     const { snapshots } = await list({ signal });
@@ -64,8 +64,8 @@ export function snapshotsOf(
   const find = async (name: string, signal: AbortSignal | undefined) => {
     if (name === undoName) return await lastUndo(signal);
     return name.startsWith(`${undoName}:`)
-      ? { kind: 'undo' as const, name: checkName(name.slice(undoName.length + 1)) }
-      : { kind: 'kept' as const, name: checkName(name) };
+      ? { kind: 'undo' as const, name: checkSnapshotName(name.slice(undoName.length + 1)) }
+      : { kind: 'kept' as const, name: checkSnapshotName(name) };
   };
 
   const take = (kind: SnapshotKind, name: string | undefined, options: Freezing & Cancel) => {
@@ -87,18 +87,18 @@ export function snapshotsOf(
     const restoring = job(`Restoring the snapshot ${found.name}`, { verb: 'restore', ...found }, signal);
     return turns.in(async () => {
       await using _frozen = await freeze?.();
-      return await answerOf(restoring, restoredSchema);
+      return await programAnswer(restoring, restoredSchema);
     });
   };
 
   const remove = (found: { kind: SnapshotKind; name: string }, signal: AbortSignal | undefined) =>
-    turns.in(() => answerOf(job('Removing a snapshot', { verb: 'remove', ...found }, signal), anything));
+    turns.in(() => programAnswer(job('Removing a snapshot', { verb: 'remove', ...found }, signal), anything));
 
   return {
     take: async ({ name, ...options } = {}) =>
       take('kept', name === undefined ? undefined : checkNewName(name), options),
     list,
-    restore: async (name, options = {}) => restore({ kind: 'kept', name: checkName(name) }, options),
+    restore: async (name, options = {}) => restore({ kind: 'kept', name: checkSnapshotName(name) }, options),
     async *diff(from, { to, signal } = {}) {
       const before = await find(from, signal);
       const after = to === undefined ? undefined : await find(to, signal);
@@ -121,7 +121,7 @@ export function snapshotsOf(
           mostBytes: mostTextBytes,
         };
         return turns
-          .in(() => answerOf(job(`Reading ${path}`, request, signal), contentSchema))
+          .in(() => programAnswer(job(`Reading ${path}`, request, signal), contentSchema))
           .catch((error) => {
             if (isGeodeError(error, 'file_not_found')) return undefined;
             throw error;
@@ -131,7 +131,7 @@ export function snapshotsOf(
     },
     async remove(name, { signal } = {}) {
       try {
-        await remove({ kind: 'kept', name: checkName(name) }, signal);
+        await remove({ kind: 'kept', name: checkSnapshotName(name) }, signal);
         return true;
       } catch (error) {
         if (isGeodeError(error, 'snapshot_not_found')) return false;

@@ -6,14 +6,14 @@ import type { Channel, Incoming, Outgoing, SendResult } from '../../../seams/cha
 import { cardOf } from '../card.ts';
 import { ChannelHealth } from '../channel-health.ts';
 import type { ChannelMarks } from '../channel-marks.ts';
-import { download, fetchNamed, type IncomingFile } from '../download.ts';
+import { downloadFile, fetchNamed, type IncomingFile } from '../download.ts';
 import { keepConnected } from '../keep-connected.ts';
 import { PlatformError } from '../platform-error.ts';
 import { sendFailure } from '../send-result.ts';
 import { type DiscordMessage, incomingOf, interactionSchema, messageSchema, pressed } from './events.ts';
 import { DiscordGateway } from './gateway.ts';
 import { type DiscordRest, discordRest } from './rest.ts';
-import { acceptedCommand, chosen, listCommands } from './slash-commands.ts';
+import { acceptedCommand, chosenCommand, listCommands } from './slash-commands.ts';
 
 export interface DiscordOptions {
   readonly token: string;
@@ -132,7 +132,7 @@ class Discord implements Channel {
       const { attachments } = messageSchema.parse(await this.#rest.call('GET', path));
       const url = attachments.find((each) => each.id === id)?.url;
       if (url === undefined) throw new Error('the message no longer has it');
-      return download({ url, hosts: fileHosts, apiUrl: this.#options.apiUrl, mostBytes });
+      return downloadFile({ url, hosts: fileHosts, apiUrl: this.#options.apiUrl, mostBytes });
     });
   }
 
@@ -180,7 +180,7 @@ class Discord implements Channel {
       const interaction = interactionSchema.safeParse(data);
       if (!interaction.success) return this.#senseless(name);
       const { id, token, data: given } = interaction.data;
-      const command = chosen(interaction.data);
+      const command = chosenCommand(interaction.data);
       const { value } = this.#adapter.decodeDiscordCustomId(given?.custom_id ?? '');
       await this.#pass(command ?? pressed(interaction.data, value), receive);
       const json = command === undefined ? { type: 6 } : acceptedCommand(command);

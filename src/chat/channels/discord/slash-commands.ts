@@ -30,7 +30,7 @@ export async function listCommands(
 }
 
 /** A command that a person chose from the list, as the message that says the same. */
-export function chosen(interaction: DiscordInteraction): Incoming | undefined {
+export function chosenCommand(interaction: DiscordInteraction): Incoming | undefined {
   const { data, id } = interaction;
   if (data?.name === undefined) return undefined;
   const values = data.options.map(({ value }) => ` ${value ?? ''}`).join('');

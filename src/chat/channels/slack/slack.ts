@@ -5,7 +5,7 @@ import { callPlatform } from '../call-platform.ts';
 import { cardOf } from '../card.ts';
 import { ChannelHealth } from '../channel-health.ts';
 import type { ChannelMarks } from '../channel-marks.ts';
-import { download, fetchNamed, type IncomingFile } from '../download.ts';
+import { downloadFile, fetchNamed, type IncomingFile } from '../download.ts';
 import { keepConnected } from '../keep-connected.ts';
 import { personName } from '../names.ts';
 import { PlatformError } from '../platform-error.ts';
@@ -150,7 +150,7 @@ class Slack implements Channel {
       const asked = new URLSearchParams({ file: file.reference });
       const { url_private: url } = fileSchema.parse(await this.#bot.call('files.info', asked)).file;
       const headers = { authorization: `Bearer ${botToken}` };
-      return download({ url, hosts: fileHosts, apiUrl, headers, mostBytes });
+      return downloadFile({ url, hosts: fileHosts, apiUrl, headers, mostBytes });
     });
   }
 

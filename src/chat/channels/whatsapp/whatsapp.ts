@@ -6,7 +6,7 @@ import type { Log } from '../../../base/log.ts';
 import type { Channel, Closed, Incoming, Outgoing, SendResult, Webhook } from '../../../seams/channel.ts';
 import { adapterLog } from '../adapter-log.ts';
 import { ChannelHealth } from '../channel-health.ts';
-import { download, fetchNamed, type IncomingFile } from '../download.ts';
+import { downloadFile, fetchNamed, type IncomingFile } from '../download.ts';
 import { keepConnected } from '../keep-connected.ts';
 import { PlatformError } from '../platform-error.ts';
 import { sendFailure } from '../send-result.ts';
@@ -147,7 +147,7 @@ class WhatsApp implements Channel {
       const path = `/${encodeURIComponent(file.reference)}`;
       const { url } = mediaSchema.parse(await this.#graph.call('GET', path));
       const headers = { authorization: `Bearer ${token}` };
-      return download({ url, hosts: fileHosts, apiUrl, headers, mostBytes });
+      return downloadFile({ url, hosts: fileHosts, apiUrl, headers, mostBytes });
     });
   }
 

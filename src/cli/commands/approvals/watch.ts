@@ -1,7 +1,7 @@
 import type { Approval } from '../../../seams/approval.ts';
 import type { CliCommand } from '../../command.ts';
 import { visible } from '../../render/printable.ts';
-import { outcomeOf, shownApproval } from '../../render/show-approval.ts';
+import { decisionText, shownApproval } from '../../render/show-approval.ts';
 import { untilInterrupt } from '../../until-interrupt.ts';
 import { forUserOption, userClient } from '../../user-client.ts';
 
@@ -19,7 +19,7 @@ export const approvalsWatchCommand: CliCommand = {
     const show = (approval: Approval) => {
       if (json) out(JSON.stringify(approval));
       else if (approval.state === 'open') for (const line of shownApproval(approval)) out(line);
-      else out(visible(`${approval.id}  ${outcomeOf(approval)}`));
+      else out(visible(`${approval.id}  ${decisionText(approval)}`));
     };
     return await untilInterrupt(signal, async () => {
       for await (const approval of userClient(context).approvals.watch({ signal, patienceMs }))

@@ -4,7 +4,14 @@ import type { JournalSummary } from '../../../client/journals.ts';
 import { decimal } from '../../../contract/decimal.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../../command.ts';
 import { connectHost, type Hosting } from '../../hosting.ts';
-import { among, type ChatName, chatNamed, chatOptions, notFound, shownName } from '../../input/chat-name.ts';
+import {
+  among,
+  type ChatName,
+  chatNamed,
+  chatOptions,
+  noSuchSandbox,
+  shownName,
+} from '../../input/chat-name.ts';
 import { parseValues, wrongUsage } from '../../input/values.ts';
 import { type JournalReader, recordedReader, servedReader } from '../../journal-reader.ts';
 import { agoText, parseSpan } from '../../render/ages.ts';
@@ -74,7 +81,7 @@ async function readerOf(
   const known = served ?? (await (await context.geode()).listOffline({ signal }));
   const name = among(known, word, chatNamed(word, context));
   const found = known.find(({ user, chat }) => user === name.user && chat === name.chat);
-  if (found === undefined) throw notFound(name);
+  if (found === undefined) throw noSuchSandbox(name);
   const reading =
     served === undefined
       ? recordedReader((await context.geode()).journals(found.id, show))

@@ -1,6 +1,6 @@
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { connectHost, hostingOptions } from '../../hosting.ts';
-import { notFound, shownName } from '../../input/chat-name.ts';
+import { noSuchSandbox, shownName } from '../../input/chat-name.ts';
 import { somePositionals } from '../../input/values.ts';
 
 export const sandboxRmCommand: CliCommand = {
@@ -15,7 +15,7 @@ export const sandboxRmCommand: CliCommand = {
     await using host = await connectHost(context);
     for (const word of words) {
       const { name, ask } = await host.chat(word);
-      if (!(await ask((own, chat) => own.remove(chat, { signal })))) throw notFound(name);
+      if (!(await ask((own, chat) => own.remove(chat, { signal })))) throw noSuchSandbox(name);
       out(json ? JSON.stringify({ ...name, removed: true }) : `${shownName(name)}: removed`);
     }
     return exitCodes.done;

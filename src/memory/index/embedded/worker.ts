@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
 import { Sql } from '../../../ledger/sql.ts';
-import { changesOf, countIn, indexedEntries, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
+import { changesIn, countIn, indexedEntries, indexedEntry, lastChange } from '../../truth/indexed-entries.ts';
 import { modelById } from '../../truth/models.ts';
 import { serveCalls } from '../../worker-calls.ts';
 import type { DenseSearch, KeywordSearch } from '../search-index.ts';
@@ -82,7 +82,7 @@ function catchUp(namespace: string, current: Open): void {
   const state = fileState();
   if (state === current.checkedAt) return;
   inOneState(() => {
-    for (const { id } of changesOf(sql, namespace, current.seq)) {
+    for (const { id } of changesIn(sql, namespace, current.seq)) {
       const entry = indexedEntry(sql, id, current.index.model?.id ?? null);
       if (entry === null) current.index.remove(id);
       else current.index.put(entry);

@@ -78,7 +78,7 @@ export function queryWords(words: readonly string[]): { indices: number[]; value
 }
 
 /** Null for a point that was not requested. */
-export function entryOf(point: Schemas['ScoredPoint'], search: DenseSearch | KeywordSearch): Hit | null {
+export function hitOf(point: Schemas['ScoredPoint'], search: DenseSearch | KeywordSearch): Hit | null {
   const { entry, namespace } = point.payload ?? {};
   if (typeof entry !== 'number' || namespace !== search.namespace) return null;
   return { id: entry, score: point.score };

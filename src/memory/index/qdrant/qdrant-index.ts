@@ -10,7 +10,7 @@ import type { Embedder, PartHealth } from '../../../seams/memory.ts';
 import { wordCeiling } from '../../truth/fallback-words.ts';
 import {
   changesAfter,
-  changesOf,
+  changesIn,
   countChanges,
   indexedEntry,
   lastChange,
@@ -22,7 +22,7 @@ import { K1 } from '../bm25.ts';
 import type { DenseSearch, Hit, Hits, KeywordSearch, SearchIndex } from '../search-index.ts';
 import { ensureCollection } from './collection.ts';
 import { pointFilter } from './point-filter.ts';
-import { entryOf, pointsOf, queryWords } from './points.ts';
+import { hitOf, pointsOf, queryWords } from './points.ts';
 
 export interface QdrantOptions {
   readonly url: string;
@@ -106,7 +106,7 @@ export class QdrantIndex implements SearchIndex {
       const position = readPosition(sql, collection);
       return namespace === undefined
         ? countChanges(sql, position)
-        : changesOf(sql, namespace, position).length;
+        : changesIn(sql, namespace, position).length;
     });
   }
 
@@ -153,7 +153,7 @@ export class QdrantIndex implements SearchIndex {
     );
     const best = new Map<number, Hit>();
     for (const point of found.points) {
-      const hit = entryOf(point, search);
+      const hit = hitOf(point, search);
       if (hit !== null && !best.has(hit.id)) best.set(hit.id, hit);
     }
     const hits = [...best.values()].sort((a, b) => b.score - a.score || a.id - b.id);
