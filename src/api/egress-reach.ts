@@ -5,7 +5,7 @@ import { parseBinding } from '../contract/egress-bindings.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
 import { alsoDenying, type PolicyWords, policyFrom } from '../egress/policy/change-policy.ts';
 import { narrowedTo } from '../egress/policy/within.ts';
-import type { BindingSpec, EgressSpec } from '../seams/egress.ts';
+import { type BindingSpec, type EgressSpec, reachesNothing } from '../seams/egress.ts';
 import { type Call, isOperator } from './call.ts';
 
 interface AskedEgress extends PolicyWords {
@@ -32,21 +32,29 @@ export function newEgress(
   return host.check(call.caller.user, spec);
 }
 
+/** "none" takes the proxy away, which a policy needs. */
+export function checkNetwork(network: 'none' | undefined, asked: AskedEgress | undefined): void {
+  if (network === undefined || asked === undefined) return;
+  throw new GeodeError('invalid_input', 'The network "none" and a network policy exclude each other.', {
+    hint: 'Leave one of them out.',
+  });
+}
+
 /**
- * For a run. `undefined`: the user's default policy; `null`: no network. A run that a tool of a sandbox starts gets
+ * For a run. `undefined`: the user's default policy. A run that a tool of a sandbox starts gets
  * the same policy, limited to what that sandbox may reach.
  */
 export function runEgress(
   call: Pick<Call, 'caller' | 'reach'>,
   host: EgressHost | undefined,
   asked: AskedEgress | undefined,
-): EgressSpec | null | undefined {
+): EgressSpec | undefined {
   const given = asked && newEgress(call, host, asked);
   const { reach } = call;
   if (reach === undefined) return given;
   const own = given ?? host?.initial(call.caller.user);
   const bound = host?.remembered(reach.sandboxId);
-  return own && bound ? narrowedTo(own, bound) : null;
+  return own && bound ? narrowedTo(own, bound) : reachesNothing;
 }
 
 /** For an existing sandbox. Permissions from the operator stay, and the operator's deny rules stay. */

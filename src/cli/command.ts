@@ -20,6 +20,8 @@ export type CliValues = Readonly<Record<string, string | boolean | (string | boo
 
 /** All that a command may touch. */
 export interface CliContext {
+  /** `run`, `sandbox exec`. */
+  readonly commandName: string;
   /** As it was typed, without the name of the command. */
   readonly argv: readonly string[];
   readonly values: CliValues;

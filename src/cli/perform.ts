@@ -34,7 +34,7 @@ export const commonOptions: Readonly<Record<string, CliOption>> = {
 export async function perform(command: CliCommand, argv: readonly string[], around: Around): Promise<number> {
   try {
     const options = { ...commonOptions, ...command.options };
-    const context = contextOf(argv, parse(command, argv, options), around);
+    const context = contextOf(command.name, argv, parse(command, argv, options), around);
     if (context.values.help === true) {
       context.out(commandHelp(command, options));
       return exitCodes.done;
@@ -46,6 +46,7 @@ export async function perform(command: CliCommand, argv: readonly string[], arou
 }
 
 function contextOf(
+  commandName: string,
   argv: readonly string[],
   { values, positionals }: Pick<CliContext, 'values' | 'positionals'>,
   around: Around,
@@ -61,6 +62,7 @@ function contextOf(
   });
   const warn = (message: string) => err(`warning: ${message}`);
   return {
+    commandName,
     argv,
     values,
     positionals,

@@ -3,9 +3,9 @@ import type { SocketProcess } from '../client/socket-process.ts';
 import { OutputCollector } from '../seams/collect-output.ts';
 import type { ExitFacts } from '../seams/process.ts';
 import { type CliContext, exitCodes, interruptedCode } from './command.ts';
-import { showDenied } from './input/egress-options.ts';
 import { exitCodeOf } from './input/sandbox-options.ts';
 import { errorText, visibleJson } from './render/printable.ts';
+import { showDenied } from './render/show-denied.ts';
 import { explainExit, followProcess, type OnInterrupt, processOutput } from './render/show-process.ts';
 import type { Streams } from './streams.ts';
 

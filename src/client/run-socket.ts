@@ -29,6 +29,8 @@ export interface FreshSandbox {
   readonly limits?: Limits;
   readonly minimumGrade?: Grade;
   readonly egress?: EgressSpec | EgressRequest;
+  /** No proxy either, so refused requests are not recorded. */
+  readonly network?: 'none';
 }
 
 export function execFresh(

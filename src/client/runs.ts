@@ -25,6 +25,8 @@ export interface RemoteRunOptions extends Omit<RunOptions, 'stdin' | 'user' | 'e
   readonly stdin?: string | Uint8Array;
   /** The network policy; default: the host's. */
   readonly egress?: EgressSpec | EgressRequest;
+  /** No proxy either, so refused requests are not recorded. */
+  readonly network?: 'none';
 }
 
 /** Like the library's, without the bytes of the compiler's output. */

@@ -78,6 +78,10 @@ export const egressSchema = z
   .describe("The network policy. Default: the user's default, or the config's.")
   .meta({ id: 'Egress' });
 
+export const noNetworkSchema = z
+  .literal('none')
+  .describe('No proxy either: requests fail without a reason and are not recorded. Default: refusals are.');
+
 export const egressStateSchema = z
   .object({
     mode: z.enum(egressModes),

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { bytesSchema, bytesShape } from './bytes.ts';
-import { egressSchema } from './egress.ts';
+import { egressSchema, noNetworkSchema } from './egress.ts';
 import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
 import { exitSchema } from './processes.ts';
@@ -27,6 +27,7 @@ export const runSchema = z
     runtime: runtimeSchema.optional(),
     minimum_grade: gradeSchema.optional(),
     egress: egressSchema.optional(),
+    network: noNetworkSchema.optional(),
     output_limit_bytes: z
       .int()
       .nonnegative()

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { signalNames } from '../seams/process.ts';
 import { bytesSchema } from './bytes.ts';
-import { egressSchema } from './egress.ts';
+import { egressSchema, noNetworkSchema } from './egress.ts';
 import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
 import { exitSchema, processParams, spawnSchema, terminalSizeSchema } from './processes.ts';
@@ -57,6 +57,7 @@ const freshExecMessageSchema = spawnSchema
         limits: limitsSchema.optional(),
         minimum_grade: gradeSchema.optional(),
         egress: egressSchema.optional(),
+        network: noNetworkSchema.optional(),
       })
       .default({})
       .describe('The settings of the sandbox.'),

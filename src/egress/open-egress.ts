@@ -30,7 +30,7 @@ import { type HostBinding, openHostBinding } from './bindings/host-binding.ts';
 import { KnownSecrets } from './bindings/known-secrets.ts';
 import { Secrets } from './bindings/secrets.ts';
 import { UpstreamTls } from './inspection/upstream-tls.ts';
-import { checkEgressSpec, openHatch } from './open-hatch.ts';
+import { checkEgressSpec, openHatch, prepareProxy } from './open-hatch.ts';
 import { alsoDenying } from './policy/change-policy.ts';
 import { Grants } from './policy/grants.ts';
 import { Learned, type Seen, smallestPolicy } from './policy/learned.ts';
@@ -175,6 +175,7 @@ export function openEgress(options: EgressOptions): EgressHost {
         bindings: { secret: (name, upstream) => secretOf(user, name, upstream) },
       });
     },
+    prepare: prepareProxy,
     open(sandbox, owner, spec, cancel) {
       isClosed = false;
       const { user, sandboxId } = owner;

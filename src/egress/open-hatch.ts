@@ -1,17 +1,19 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../base/errors.ts';
+import { localUser } from '../base/identity.ts';
 import { checkPolicy } from '../contract/egress-rules.ts';
 import { hostOf, shownTarget } from '../contract/host-name.ts';
-import type {
-  AuditRecord,
-  Denial,
-  DoorSpec,
-  EgressOwner,
-  EgressSpec,
-  EgressTarget,
-  Hatch,
-  OpenHatch,
+import {
+  type AuditRecord,
+  type Denial,
+  type DoorSpec,
+  type EgressOwner,
+  type EgressSpec,
+  type EgressTarget,
+  type Hatch,
+  type OpenHatch,
+  reachesNothing,
 } from '../seams/egress.ts';
 import type { Sandbox } from '../seams/sandbox.ts';
 import { BindingServer, type BindingServerOptions, missingSecret } from './bindings/binding-server.ts';
@@ -87,17 +89,22 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
   options.rechecks?.add(recheck);
   const upstreamTls = new UpstreamTls(options.upstreamCa);
   let servers = bindingServers(current, broker, upstreamTls, options);
-  const proxy = new HttpProxy(broker, {
-    upstreamTls,
-    authority: () => trust.authority,
-    bound: (target) => boundTo(current, servers, target),
-  });
+  let made: HttpProxy | undefined;
+  /** Most sandboxes request nothing, so the proxy is made for the first connection. */
+  const proxyOf = () => {
+    made ??= new HttpProxy(broker, {
+      upstreamTls,
+      authority: () => trust.authority,
+      bound: (target) => boundTo(current, servers, target),
+    });
+    return made;
+  };
   const serving = hatch.serve((door, stream) => {
     stream.on('error', () => {});
     const bridge = bridgeOf(current, door);
     const server = servers.get(door);
-    if (door === proxyDoor) void serveProxy(broker, proxy, stream);
-    else if (bridge !== undefined) void serveBridge(broker, proxy, bridge, stream);
+    if (door === proxyDoor) void serveProxy(broker, proxyOf(), stream);
+    else if (bridge !== undefined) void serveBridge(broker, proxyOf(), bridge, stream);
     else if (server !== undefined) server.accept(stream);
     else stream.destroy();
   });
@@ -125,10 +132,18 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
       options.rechecks?.delete(recheck);
       serving[Symbol.dispose]();
       broker[Symbol.dispose]();
-      proxy[Symbol.dispose]();
+      made?.[Symbol.dispose]();
       for (const server of servers.values()) server[Symbol.dispose]();
     },
   };
+}
+
+export async function prepareProxy(
+  { hatch, runtime }: HatchOptions['sandbox'],
+  cancel: Cancel = {},
+): Promise<Readonly<Record<string, string>>> {
+  const [proxy] = (await hatch?.open(doorsOf(reachesNothing, runtime), cancel)) ?? [];
+  return proxy === undefined ? {} : proxyVariables(proxy);
 }
 
 /** Throws for settings that could not be served, before anything is opened. */
@@ -261,7 +276,9 @@ async function serveBridge(
 function askFor({ user, chat }: EgressOwner): (request: Request) => string {
   return (request) => {
     const word = quoted(wordFor(request));
-    return chat === undefined ? `--allow ${word}` : `geode egress allow ${quoted(`${user}/${chat}`)} ${word}`;
+    if (chat === undefined) return `--allow ${word}`;
+    const name = user === localUser && !chat.includes('/') ? chat : `${user}/${chat}`;
+    return `geode egress allow ${quoted(name)} ${word}`;
   };
 }
 

@@ -7,6 +7,9 @@ import type { Link } from './link.ts';
 import { connectionId, pickUp, type WaitingConnection } from './pick-up.ts';
 
 const mostDenials = 200;
+const mostUnserved = 64;
+
+type OnConnection = (door: string, stream: Duplex) => void;
 
 const doorSchema = z.object({
   name: z.string().max(64),
@@ -23,7 +26,12 @@ export class GuestHatch implements Hatch {
   readonly #link: Link;
   readonly #folder: string;
   readonly #denials: Denial[] = [];
-  #serving: AbortController | undefined;
+  /** Doors stay in the guest until they are closed, also while the link is lost. */
+  readonly #doors = new Map<string, Door>();
+  #following: AbortController | undefined;
+  #onConnection: OnConnection | undefined;
+  /** Connections that were picked up before somebody serves them. */
+  readonly #unserved: Parameters<OnConnection>[] = [];
 
   /** The folder for sockets, inside the sandbox. */
   constructor(link: Link, folder: string) {
@@ -32,12 +40,22 @@ export class GuestHatch implements Hatch {
   }
 
   async open(doors: readonly DoorSpec[], cancel: Cancel = {}): Promise<readonly Door[]> {
+    const known = doors.flatMap(({ name }) => this.#doors.get(name) ?? []);
+    if (known.length === doors.length) return known;
     const body = {
       folder: this.#folder,
       doors: doors.map(({ name, port = 0, exact = false }) => ({ name, port, exact })),
     };
     const opened = await this.#link.call('POST', '/v1/hatch', doorsSchema, { body, quiet: true, ...cancel });
-    return opened.doors.map(({ name, port, path }) => ({ name, port: port || null, path: path || null }));
+    const asked = new Set(doors.map(({ name }) => name));
+    const made = opened.doors.map(({ name, port, path }) => ({
+      name,
+      port: port || null,
+      path: path || null,
+    }));
+    this.#follow();
+    for (const door of made) if (asked.has(door.name)) this.#doors.set(door.name, door);
+    return made;
   }
 
   async trust(authority: string, roots: string, cancel: Cancel = {}): Promise<string> {
@@ -51,29 +69,45 @@ export class GuestHatch implements Hatch {
   }
 
   async close(door: string, cancel: Cancel = {}): Promise<void> {
+    this.#doors.delete(door);
     const path = `/v1/hatch/doors/${encodeURIComponent(door)}`;
     await this.#link.call('DELETE', path, z.unknown(), { quiet: true, ...cancel });
   }
 
-  serve(onConnection: (door: string, stream: Duplex) => void): Disposable {
-    if (this.#serving !== undefined)
+  serve(onConnection: OnConnection): Disposable {
+    if (this.#onConnection !== undefined)
       throw new GeodeError('internal', 'The hatch of this sandbox is already served.');
-    const serving = new AbortController();
-    this.#serving = serving;
+    this.#onConnection = onConnection;
+    this.#follow();
+    for (const [door, stream] of this.#unserved.splice(0)) onConnection(door, stream);
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#onConnection !== onConnection) return;
+        this.#onConnection = undefined;
+        this.#following?.abort();
+        this.#following = undefined;
+      },
+    };
+  }
+
+  /** Begins with the first door, so that serving a prepared hatch costs no call. */
+  #follow(): void {
+    if (this.#following !== undefined) return;
+    this.#following = new AbortController();
     pickUp(this.#link, {
       type: 'hatch-connection',
       endType: 'hatch-end',
       path: '/v1/hatch/connections',
       pending: () => this.#pending(),
-      onConnection,
-      signal: serving.signal,
+      onConnection: (door, stream) => this.#take(door, stream),
+      signal: this.#following.signal,
     });
-    return {
-      [Symbol.dispose]: () => {
-        serving.abort();
-        if (this.#serving === serving) this.#serving = undefined;
-      },
-    };
+  }
+
+  #take(door: string, stream: Duplex): void {
+    if (this.#onConnection !== undefined) this.#onConnection(door, stream);
+    else if (this.#unserved.length < mostUnserved) this.#unserved.push([door, stream]);
+    else stream.destroy();
   }
 
   note(denial: Denial): void {

@@ -1,6 +1,7 @@
 import type { Cancel } from '../base/cancel.ts';
 import { newMarkedId } from '../pool/host-mark.ts';
 import type { Kind } from '../pool/stock.ts';
+import type { Egress } from '../seams/egress.ts';
 import { atMost, type Limits } from '../seams/limits.ts';
 import type { PullEvent, RunImage } from '../seams/run.ts';
 import type { Available, Runtime, RuntimeName } from '../seams/runtime.ts';
@@ -23,6 +24,7 @@ export interface Supply {
   readonly most: Limits;
   /** Interpreters are started before there is code for them. */
   readonly prestart: boolean;
+  readonly egress: Egress | undefined;
 }
 
 export interface KindOfRun {
@@ -30,6 +32,8 @@ export interface KindOfRun {
   readonly image: RunImage | null;
   /** For the prestarted interpreter in the sandbox, if there is one. */
   readonly opening: Uint8Array | undefined;
+  /** The variables of the proxy that such a sandbox is made with. */
+  prepared(sandbox: Sandbox): Promise<Readonly<Record<string, string>>>;
 }
 
 /** A sandbox of a run is useless without its host. */
@@ -43,7 +47,7 @@ const defaultLimits = {
 
 /** The fixed settings of the sandbox. Everything else, env included, comes with the command. */
 export async function* kindFor(
-  { runtime: choose, images, imageOf, limits, most, prestart }: Supply,
+  { runtime: choose, images, imageOf, limits, most, prestart, egress }: Supply,
   language: Language,
   options: RunOptions,
 ): AsyncGenerator<PullEvent, KindOfRun> {
@@ -60,6 +64,8 @@ export async function* kindFor(
     ...(options.minimumGrade === undefined ? {} : { minimumGrade: options.minimumGrade }),
   };
   const opening = prestart && language.prestart ? prestartInputOf(language.prestart, options) : undefined;
+  const hasProxy = egress !== undefined && options.egress !== null && runtime.name !== 'native';
+  const prepared = async (sandbox: Sandbox) => (hasProxy ? egress.prepare(sandbox) : {});
   const kind: Kind = {
     key: JSON.stringify([
       runtime.name,
@@ -67,6 +73,7 @@ export async function* kindFor(
       spec.minimumGrade,
       Object.entries(spec.limits ?? {}).sort(),
       opening === undefined ? null : language.name,
+      hasProxy,
     ]),
     title: wanted === undefined ? runtime.name : `${runtime.name} ${wanted}`,
     async open() {
@@ -74,21 +81,26 @@ export async function* kindFor(
         if (wanted !== undefined) images.forget(wanted);
         throw error;
       });
-      if (opening !== undefined) await startInterpreter(sandbox, language);
+      if (opening !== undefined) await startInterpreter(sandbox, language, prepared);
       return sandbox;
     },
   };
-  return { kind, image, opening };
+  return { kind, image, opening, prepared };
 }
 
 /** A failure to prestart is not an error here: the run's own start reports the reason. */
-async function startInterpreter(sandbox: Sandbox, language: Language): Promise<void> {
+async function startInterpreter(
+  sandbox: Sandbox,
+  language: Language,
+  prepared: KindOfRun['prepared'],
+): Promise<void> {
   const waiting = await language.prestart?.start(placesIn(sandbox.workdir, language), sandbox);
   if (waiting === undefined) return;
   const { gate, ...step } = waiting;
   try {
+    const env = { ...(await prepared(sandbox)), ...step.env };
     await sandbox.rootFiles.write(gate.path, gate.content);
-    await sandbox.prepare?.({ ...step, rlimits, timeoutMs: null });
+    await sandbox.prepare?.({ ...step, env, rlimits, timeoutMs: null });
   } catch {}
 }
 

@@ -33,7 +33,7 @@ export interface RunOptions extends Cancel {
   readonly minimumGrade?: Grade;
   /** The user, for fair turns in the queue. */
   readonly user?: string;
-  /** The network policy; `null`: no network. Default: the user's default policy. */
+  /** The network policy; `null`: no hatch either. Default: the user's default policy. */
   readonly egress?: EgressSpec | null;
 }
 

@@ -1,7 +1,7 @@
 import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 import type { Pool } from '../pool/pool.ts';
-import type { Egress, OpenHatch } from '../seams/egress.ts';
+import { hatchSpecOf, type OpenHatch } from '../seams/egress.ts';
 import type { Command, ExitFacts } from '../seams/process.ts';
 import type { RunEvent } from '../seams/run.ts';
 import type { Sandbox } from '../seams/sandbox.ts';
@@ -24,7 +24,6 @@ import type { FairQueue } from './queue.ts';
 export interface RunParts extends Supply {
   readonly queue: FairQueue;
   readonly pool: Pool;
-  readonly egress: Egress | undefined;
 }
 
 const compileTimeoutMs = 180_000;
@@ -61,10 +60,11 @@ export async function* streamRun(
     yield { type: 'sandbox-ready', language: language.name, image, sandbox: { id, runtime, grade, warm } };
     using hatch = await openHatch(workshop, sandbox, options);
     if (hatch !== undefined) options = { ...options, env: { ...hatch.env, ...options.env } };
+    const startedWith = hatch && (await ahead.prepared(sandbox));
     const opening =
       hatch === undefined
         ? ahead.opening
-        : ahead.opening && language.prestart && prestartInputOf(language.prestart, options);
+        : ahead.opening && language.prestart && prestartInputOf(language.prestart, options, startedWith);
     const places = placesIn(workdir, language);
     const { before, along } = packed({ ...options.files, [source]: sourceOf(code, language) });
     await bringIn(sandbox, before, language, options);
@@ -87,14 +87,15 @@ export async function* streamRun(
   }
 }
 
-/** Undefined if the run has no network: then nothing listens. */
+/** Undefined where nothing listens: without a host, without walls, or because the run asked for that. */
 async function openHatch(
   { egress }: RunParts,
   sandbox: Sandbox,
   { egress: asked, user = '', signal }: RunOptions,
 ): Promise<OpenHatch | undefined> {
-  const spec = asked === undefined ? egress?.initial(user) : asked;
-  if (spec === undefined || spec === null) return undefined;
+  if (asked === null || (egress === undefined && asked === undefined)) return undefined;
+  const spec = hatchSpecOf(asked ?? egress?.initial(user), sandbox);
+  if (spec === undefined) return undefined;
   if (egress === undefined) throw new GeodeError('cannot_enforce', 'Runs have no network here.');
   return egress.open(sandbox, { sandboxId: sandbox.id, user }, spec, { signal });
 }

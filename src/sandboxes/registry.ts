@@ -29,7 +29,7 @@ export interface RegistryOptions {
   /** Notified of every change to a sandbox. */
   readonly events?: EventSink;
   readonly log?: Log;
-  /** Opens the hatches of sandboxes with a policy. */
+  /** Opens the hatches. */
   readonly egress: Egress;
   /** Serves the tool sessions of sandboxes that have one. */
   readonly tools?: SandboxTools;
@@ -305,7 +305,7 @@ export class Registry implements AsyncDisposable {
           activeAt: now,
         };
         const held = this.#attached.hold(entry, sandbox, runtime);
-        if (egress !== undefined) await this.#hatches.openFor(entry, held, cancel);
+        await this.#hatches.openFor(entry, held, cancel);
         this.table.add(entry);
         this.#attached.put(held);
         this.#events.emit(user, { type: 'sandbox-start', made: true, ...named(entry) });

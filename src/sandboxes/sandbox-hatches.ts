@@ -1,11 +1,14 @@
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../base/errors.ts';
-import type { Egress, EgressSpec } from '../seams/egress.ts';
+import { type Egress, type EgressSpec, hatchSpecOf } from '../seams/egress.ts';
 import type { PersistentSpec } from '../seams/persistent.ts';
 import type { AttachedSandbox } from './attached-sandbox.ts';
 import type { SandboxRow } from './sandbox-table.ts';
 
-/** The hatches of the sandboxes that this host holds. Each has the policy that egress remembers for its sandbox. */
+/**
+ * The hatches of the sandboxes that this host holds. Each has the policy that egress remembers for its sandbox, or
+ * refuses everything.
+ */
 export class SandboxHatches {
   readonly #egress: Egress;
 
@@ -13,13 +16,14 @@ export class SandboxHatches {
     this.#egress = egress;
   }
 
-  /** Opens its hatch if it has a policy and is not open yet. */
+  /** Opens its hatch if it is not open yet. */
   async openFor(
-    { id, user, chat }: Pick<SandboxRow, 'id' | 'user' | 'chat'>,
+    { id, user, chat, spec: { network } }: Pick<SandboxRow, 'id' | 'user' | 'chat' | 'spec'>,
     held: AttachedSandbox,
     cancel: Cancel,
   ): Promise<void> {
-    const spec = held.hatch === undefined ? this.#egress.remembered(id) : undefined;
+    if (held.hatch !== undefined) return;
+    const spec = hatchSpecOf(this.#egress.remembered(id), held.sandbox, network);
     if (spec === undefined) return;
     held.hatch = await this.#egress.open(held.sandbox, { sandboxId: id, user, chat }, spec, cancel);
   }

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel } from '../base/cancel.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { Network, Sandbox } from './sandbox.ts';
 
 /** The value that programs in a sandbox find in place of a key. Its text explains what it is. */
 export const placeholderKey = 'geode-placeholder-the-real-key-stays-outside';
@@ -161,11 +161,24 @@ export interface EgressSpec {
   readonly bindings: readonly BindingSpec[];
 }
 
-/** The policy if none was given. */
+/** The policy if none was given: everything is refused, and the refusals are recorded. */
 export const reachesNothing: EgressSpec = {
   policy: { mode: 'deny-all', allow: [], deny: [] },
   bindings: [],
 };
+
+/**
+ * The settings of a sandbox's hatch; undefined: no hatch. Without a policy the hatch refuses everything, so that the
+ * refusals are seen. A sandbox without walls, or whose network was set, gets no hatch without a policy.
+ */
+export function hatchSpecOf(
+  given: EgressSpec | undefined,
+  { runtime, hatch }: Pick<Sandbox, 'runtime' | 'hatch'>,
+  network?: Network,
+): EgressSpec | undefined {
+  if (given !== undefined) return given;
+  return network === undefined && runtime !== 'native' && hatch !== undefined ? reachesNothing : undefined;
+}
 
 /** The owner of the sandbox and its name for display. Without a chat it is a run or a single command. */
 export interface EgressOwner {
@@ -191,13 +204,18 @@ export interface Egress {
   initial(user: string): EgressSpec | undefined;
   /** Adds the targets that the operator denies to everyone. */
   bounded(spec: EgressSpec): EgressSpec;
+  /** Opens the proxy's door of a blank sandbox ahead of its policy, and returns the variables that name it. */
+  prepare(
+    sandbox: Pick<Sandbox, 'runtime' | 'hatch'>,
+    options?: Cancel,
+  ): Promise<Readonly<Record<string, string>>>;
   open(
     sandbox: Pick<Sandbox, 'runtime' | 'hatch'>,
     owner: EgressOwner,
     spec: EgressSpec,
     options?: Cancel,
   ): Promise<OpenHatch>;
-  /** The last saved policy; undefined if none was saved: then everything is denied. */
+  /** The last saved policy; undefined if none was saved: see `hatchSpecOf`. */
   remembered(sandboxId: string): EgressSpec | undefined;
   /** `undefined` deletes it. */
   remember(sandboxId: string, spec: EgressSpec | undefined): void;

@@ -4,6 +4,7 @@ import type { Cancel } from '../base/cancel.ts';
 import { shortenMiddle } from '../base/shorten-middle.ts';
 import type { Runs } from '../runs/index.ts';
 import { languageOf } from '../runs/languages/index.ts';
+import { reachesNothing } from '../seams/egress.ts';
 import type { Limits } from '../seams/limits.ts';
 import type { RunEvent } from '../seams/run.ts';
 import { foldRun, type RunResult } from '../seams/run-result.ts';
@@ -48,7 +49,7 @@ export async function* verify(
 ): AsyncGenerator<OutputEvent, CheckedRun> {
   // No network: the default policy for runs is not meant for code that a model wrote.
   const { files: packed = {}, env = {} } = candidate.packages ?? {};
-  const held = { user, signal, egress: null, ...(most && { most }) };
+  const held = { user, signal, egress: reachesNothing, ...(most && { most }) };
   const language = languageOf(candidate.language).name;
   const given =
     candidate.tests ?? (candidate.expect === undefined ? (candidate.checks ?? undefined) : undefined);

@@ -62,7 +62,8 @@ describe.skipIf(!bubblewrap.available)(
         `hello from ${own}/run\nHTTP Error 403: Geode: other.example:80 is not in the policy\n`,
       );
       expect(run.stderr).toContain(
-        'geode: denied: other.example:80 is not in the policy; to allow it: --allow other.example\n',
+        'Blocked: other.example:80 (no rule allows it)\n' +
+          '  Allow it for this run: geode run --allow other.example …\n',
       );
       const other = ['run', '--json', '--allow', own, 'python', '-c', get, 'http://other.example/'];
       const inJson = JSON.parse(await home.ok(other)) as { denied: Denial[] };
@@ -81,7 +82,7 @@ describe.skipIf(!bubblewrap.available)(
         'http://other.example/',
       ]);
       expect(exec.stdout).toContain(`hello from ${own}/exec\n`);
-      expect(exec.stderr).toContain('to allow it: --allow other.example');
+      expect(exec.stderr).toContain('geode exec --allow other.example …\n');
       const none = await home.run(['run', 'python', '-c', get, `http://${own}/none`]);
       expect(none.stdout).not.toContain('hello');
       expect(server.seen.map(({ url }) => url)).toEqual(['/run', '/exec']);
@@ -94,14 +95,43 @@ describe.skipIf(!bubblewrap.available)(
       expect(await search('--search', 'nowhere')).toEqual([]);
     });
 
+    it('NET-3: without a policy, a refused request is a line after the command and a row of the log; --network none takes the proxy away', async () => {
+      const code = ['python3', '-c', get, 'https://unasked.example/'];
+      await home.ok(['sandbox', 'create', 'plain']);
+      const blocked = 'Blocked: unasked.example:443 (no rule allows it)\n  Allow it';
+      const run = await home.run(['run', 'python', '-c', get, 'https://unasked.example/']);
+      expect(run.stdout).toContain('403 Geode: unasked.example:443 is not allowed: no rule allows it');
+      expect(run.stderr).toContain(`${blocked} for this run: geode run --allow unasked.example …\n`);
+      const exec = await home.run(['exec', '-q', '--', ...code]);
+      expect(exec.stderr).toBe(`${blocked} for this run: geode exec --allow unasked.example …\n`);
+      const inside = await home.run(['sandbox', 'exec', 'plain', '--', ...code]);
+      expect(inside.stderr).toBe(`${blocked}: geode egress allow plain unasked.example\n`);
+      const rows = await search('--denied', '--search', 'unasked.example');
+      expect(rows.map(({ rule, port }) => `${rule} ${port}`)).toEqual(Array(3).fill('deny-all 443'));
+
+      await home.ok(['sandbox', 'create', 'closed', '--network', 'none']);
+      for (const sealed of [
+        ['run', '--network', 'none', 'python', ...code.slice(1)],
+        ['exec', '-q', '--network', 'none', '--', ...code],
+        ['sandbox', 'exec', 'closed', '--', ...code],
+      ]) {
+        const { stdout, stderr } = await home.run(sealed);
+        expect(stdout).not.toContain('403');
+        expect(stderr).not.toContain('Blocked');
+      }
+      const both = await home.run(['run', '--network', 'none', '--allow', own, 'python', '-c', '1']);
+      expect(both.stderr).toContain('exclude each other');
+      expect(await search('--denied', '--search', 'unasked.example')).toHaveLength(3);
+    });
+
     it('NET-1 NET-7: a policy of a sandbox changes while it runs, outlives its host, and never goes with a network of its own', async () => {
       await home.ok(['sandbox', 'create', 'demo', '--allow', 'npm']);
       const fetch = (path: string) =>
         home.run(['sandbox', 'exec', 'demo', '--', 'python3', '-c', get, `http://${own}${path}`]);
       const refused = await fetch('/first');
       expect(refused.stdout).toContain('403');
-      const [, ask] = /to allow it: geode (.*)\n/.exec(refused.stderr) ?? [];
-      expect(ask).toMatch(/^egress allow .*\/demo 127\.0\.0\.1:\d+$/);
+      const [, ask] = /Allow it: geode (.*)\n/.exec(refused.stderr) ?? [];
+      expect(ask).toMatch(/^egress allow demo 127\.0\.0\.1:\d+$/);
       expect(await home.ok((ask ?? '').split(' '))).toContain(`allow ${own} (private address)`);
       expect((await fetch('/second')).stdout).toBe(`hello from ${own}/second\n`);
       await home.ok(['host', 'stop']);
@@ -174,7 +204,7 @@ describe.skipIf(!bubblewrap.available)(
       const first = await fetch('/v1/a', '/v2');
       expect(first.stdout).toContain(`hello from ${there}/v1/a\nHTTP Error 403: Geode: ${there}: the rule`);
       expect(first.stderr).toContain(
-        `to allow it: geode egress allow local/opened 'inspect:GET https://${there}/v2'\n`,
+        `Allow it: geode egress allow opened 'inspect:GET https://${there}/v2'\n`,
       );
       await home.ok(['host', 'stop']);
       const second = await fetch('/v1/a', '/v2');
@@ -237,7 +267,7 @@ describe.skipIf(!bubblewrap.available)(
       await home.ok(['approvals', 'deny', (await asked(1)).id, '--answer', 'not today']);
       const refused = await refusing;
       expect(refused.stderr).toContain(
-        `geode: denied: ${own} was denied by a person; to allow it: geode egress allow local/asks ${own}\n`,
+        `Blocked: ${own} (was denied by a person)\n  Allow it: geode egress allow asks ${own}\n`,
       );
       const { denied } = JSON.parse((await fetch('/no', '--json')).stdout) as { denied: Denial[] };
       expect(denied).toMatchObject([{ host: '127.0.0.1', port: server.port, rule: 'ask' }]);

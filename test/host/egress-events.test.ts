@@ -22,8 +22,8 @@ describe('refusals of the hatch as events', () => {
       .exec({ argv: ['python3', '-c', getUrl, url, url], timeoutMs: 60_000 });
     expect(stdout).toContain('403 Geode: refused.test:8080 is not in the policy');
     expect(denied).toHaveLength(2);
-    const run = await ann.runs.run(getUrl, 'python', { argv: ['http://other.test/'], egress });
-    expect(run.stdout).toContain('403 Geode: other.test:80 is not in the policy');
+    const run = await ann.runs.run(getUrl, 'python', { argv: ['http://other.test/'] });
+    expect(run.stdout).toContain('403 Geode: other.test:80 is not allowed: no rule allows it');
 
     const heard = async (
       user: string,
@@ -38,7 +38,14 @@ describe('refusals of the hatch as events', () => {
     };
     const refused = { type: 'egress-denied', user: 'ann', rule: 'allow-list' };
     const ofSandbox = { ...refused, sandbox: id, chat: 'demo', host: 'refused.test', port: 8080 };
-    const ofRun = { ...refused, sandbox: run.sandbox.id, chat: null, host: 'other.test', port: 80 };
+    const ofRun = {
+      ...refused,
+      rule: 'deny-all',
+      sandbox: run.sandbox.id,
+      chat: null,
+      host: 'other.test',
+      port: 80,
+    };
     expect(await heard('ann', ['sandboxes:read', 'runs'])).toMatchObject([ofSandbox, ofRun]);
     expect(await heard('ann', ['sandboxes:read'])).toMatchObject([ofSandbox]);
     expect(await heard('ann', ['runs'])).toMatchObject([ofRun]);

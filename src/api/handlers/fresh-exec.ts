@@ -1,8 +1,9 @@
 /** A command in a fresh sandbox, which ends with the command or the connection. */
 import type { sockets } from '../../contract/sockets.ts';
+import { hatchSpecOf } from '../../seams/egress.ts';
 import type { SandboxSpec } from '../../seams/sandbox.ts';
 import type { Call } from '../call.ts';
-import { newEgress } from '../egress-reach.ts';
+import { checkNetwork, newEgress } from '../egress-reach.ts';
 import type { ApiParts } from '../environment.ts';
 import { checkReach } from '../sandbox-of.ts';
 import type { Talk } from '../sockets.ts';
@@ -18,19 +19,22 @@ export async function freshExec(
 ): Promise<void> {
   const first = await talk.first();
   if (first === undefined) return;
-  const { type: _, sandbox: wanted, ...asked } = first;
-  const { runtime, egress: words, ...spec } = wanted;
+  const { type: _, sandbox: wanted, ...given } = first;
+  const { runtime, egress: words, network, ...spec } = wanted;
   checkReach(call, { runtime, limits: spec.limits });
   const { user } = call.caller;
-  const egress = words === undefined ? host?.initial(user) : newEgress(call, host, words);
+  checkNetwork(network, words);
+  const asked = words && newEgress(call, host, words);
+  const initial = network === undefined ? host?.initial(user) : undefined;
   const signal = AbortSignal.any([talk.signal, call.stopping]);
   await using sandbox = await open(spec, {
     ...(runtime !== undefined && { runtime }),
     onPull: (event) => void talk.send(event),
     signal,
   });
+  const egress = hatchSpecOf(asked ?? initial, sandbox, network);
   using hatch = egress && (await host?.open(sandbox, { sandboxId: sandbox.id, user }, egress, { signal }));
-  const command = commandOf(asked);
+  const command = commandOf(given);
   const startedAt = Date.now();
   const process = await sandbox.spawn(
     { ...command, env: { ...without(hatch?.env, spec.env), ...command.env } },

@@ -7,7 +7,7 @@ import type { RunOptions } from '../../runs/options.ts';
 import type { RunEvent } from '../../seams/run.ts';
 import type { RunResult } from '../../seams/run-result.ts';
 import type { Call } from '../call.ts';
-import { runEgress } from '../egress-reach.ts';
+import { checkNetwork, runEgress } from '../egress-reach.ts';
 import type { ApiParts } from '../environment.ts';
 import { checkReach } from '../sandbox-of.ts';
 import type { Handlers } from '../serve.ts';
@@ -36,11 +36,12 @@ type Asked = InputOf<typeof runs.run>;
 
 export function runOf(
   call: Call,
-  { code, language, outputLimitBytes, stdin, files, egress: asked, ...rest }: Asked,
+  { code, language, outputLimitBytes, stdin, files, egress: asked, network, ...rest }: Asked,
   host: ApiParts['egress'],
 ) {
   checkReach(call, { ...rest, runtime: rest.runtime, limits: rest.limits });
-  const egress = runEgress(call, host, asked);
+  checkNetwork(network, asked);
+  const egress = network === undefined ? runEgress(call, host, asked) : null;
   const { reach } = call;
   const options: RunOptions = {
     ...rest,

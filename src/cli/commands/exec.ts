@@ -5,7 +5,13 @@ import type { RemoteCommand } from '../../client/sandbox.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { type CliCommand, type CliContext, type CliValues, text } from '../command.ts';
 import { connectRuns } from '../hosting.ts';
-import { egressFrom, egressOptions, warnIfAdvice } from '../input/egress-options.ts';
+import {
+  egressFrom,
+  egressOptions,
+  networkFrom,
+  networkOption,
+  warnIfAdvice,
+} from '../input/egress-options.ts';
 import { envFrom, limitsFrom, runtimeFrom, sandboxOptions, timeoutFrom } from '../input/sandbox-options.ts';
 import { atProgram } from '../input/split-arguments.ts';
 import { showPull } from '../render/show-pull.ts';
@@ -26,6 +32,7 @@ export const execCommand: CliCommand = {
   options: {
     ...sandboxOptions,
     ...egressOptions,
+    ...networkOption,
     image: {
       type: 'string',
       value: 'IMAGE',
@@ -91,5 +98,6 @@ async function specFrom(values: CliValues, machine: Machine): Promise<FreshSandb
     ...(image !== undefined && { image }),
     ...(runtime !== undefined && { runtime }),
     ...(egress !== undefined && { egress }),
+    ...networkFrom(values),
   };
 }

@@ -9,7 +9,13 @@ import { languageNames, type RunEvent } from '../../seams/run.ts';
 import { type Artifact, foldRun } from '../../seams/run-result.ts';
 import { type CliCommand, type CliContext, text, texts } from '../command.ts';
 import { connectRuns } from '../hosting.ts';
-import { egressFrom, egressOptions, showDenied, warnIfAdvice } from '../input/egress-options.ts';
+import {
+  egressFrom,
+  egressOptions,
+  networkFrom,
+  networkOption,
+  warnIfAdvice,
+} from '../input/egress-options.ts';
 import {
   envFrom,
   exitCodeOf,
@@ -19,6 +25,7 @@ import {
   timeoutFrom,
 } from '../input/sandbox-options.ts';
 import { atCode } from '../input/split-arguments.ts';
+import { showDenied } from '../render/show-denied.ts';
 import { showRun } from '../render/show-run.ts';
 import { orNotRun, stdinOf } from '../run-command.ts';
 import type { Streams } from '../streams.ts';
@@ -40,6 +47,7 @@ export const runCommand: CliCommand = {
   options: {
     ...sandboxOptions,
     ...egressOptions,
+    ...networkOption,
     image: {
       type: 'string',
       value: 'IMAGE',
@@ -114,7 +122,7 @@ async function showToEnd(events: AsyncIterable<RunEvent>, context: CliContext): 
   } else if (!quiet) {
     for (const path of saved) err(`geode: saved ${path}`);
     for (const { path, reason } of result.missedArtifacts) err(`geode: ${path} was not saved: ${reason}`);
-    showDenied(result.denied ?? [], { err });
+    showDenied(result.denied ?? [], context);
     if (result.denied !== undefined) warnIfAdvice(result.sandbox.runtime !== 'native', { err });
     if (result.timedOut) err('geode: timed out; killed the code and everything that it started');
     if (result.oomKilled) err('geode: the memory limit was reached');
@@ -178,6 +186,7 @@ async function optionsFrom({ values, machine, signal }: CliContext): Promise<Liv
     ...(image === undefined ? {} : { image }),
     ...(runtime === undefined ? {} : { runtime }),
     ...(egress === undefined ? {} : { egress }),
+    ...networkFrom(values),
   };
 }
 

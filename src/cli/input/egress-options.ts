@@ -3,9 +3,9 @@
 import { parseBinding } from '../../contract/egress-bindings.ts';
 import { presetNames } from '../../contract/egress-presets.ts';
 import { targetOf } from '../../contract/host-name.ts';
-import type { Denial, EgressBridge, EgressPolicy, EgressSpec } from '../../seams/egress.ts';
+import type { EgressBridge, EgressPolicy, EgressSpec } from '../../seams/egress.ts';
 import type { CliContext, CliOption, CliValues } from '../command.ts';
-import { texts } from '../command.ts';
+import { text, texts } from '../command.ts';
 import { wrongUsage } from './values.ts';
 
 export const egressOptions = {
@@ -40,6 +40,22 @@ export const egressOptions = {
   },
 } as const satisfies Record<string, CliOption>;
 
+/** For sandboxes that live for one command, which have no other network. */
+export const networkOption = {
+  network: {
+    type: 'string',
+    value: 'none',
+    description: 'none: no proxy either, so that requests fail without a reason',
+  },
+} as const satisfies Record<string, CliOption>;
+
+export function networkFrom(values: CliValues): { readonly network?: 'none' } {
+  const given = text(values, 'network');
+  if (given === undefined) return {};
+  if (given === 'none') return { network: 'none' };
+  throw wrongUsage(`--network ${given} is not known here: use none, or allow hosts with --allow`);
+}
+
 /** Undefined where the command line names nothing: the config's own holds then. */
 export async function egressFrom(values: CliValues): Promise<EgressSpec | undefined> {
   const allow = texts(values, 'allow');
@@ -63,14 +79,6 @@ function bridgeFrom(text: string): EgressBridge {
   if (at < 1 || !Number.isInteger(port) || port < 1 || port > 65_535 || to === undefined)
     throw wrongUsage(`--bridge ${text} is not PORT=HOST:PORT`);
   return { port, to };
-}
-
-/** One line for each target, however often it was tried. */
-export function showDenied(denied: readonly Denial[], { err }: Pick<CliContext, 'err'>): void {
-  const lines = denied.map(
-    ({ reason, ask }) => `geode: denied: ${reason}${ask === '' ? '' : `; to allow it: ${ask}`}`,
-  );
-  for (const line of new Set(lines)) err(line);
 }
 
 /** A sandbox without walls sees its policy as advice. */

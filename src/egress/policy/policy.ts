@@ -35,8 +35,7 @@ export function decide(policy: EgressPolicy, request: Request, now = Date.now())
   const denied = policy.deny.find((rule) => isLive(rule, now) && denies(rule, request));
   if (denied !== undefined)
     return refuse(`deny ${shownRule(denied)}`, `${target} is denied by the rule ${shownRule(denied)}`);
-  if (policy.mode === 'deny-all')
-    return refuse('deny-all', `${target} is not allowed: this sandbox has no network access`);
+  if (policy.mode === 'deny-all') return refuse('deny-all', `${target} is not allowed: no rule allows it`);
   const live = policy.allow.filter((rule) => isLive(rule, now) && matchesHost(rule, request.host));
   const matching = live.filter((rule) => matchesPort(rule, request.port));
   const rules = matching.filter((rule) => mayPass(rule, request));
