@@ -1,7 +1,7 @@
 // Plain JavaScript on purpose: an old Node must get far enough to hand over to Node 24. And CommonJS, which Node starts
 // some milliseconds faster than modules.
 const { existsSync, readFileSync } = require('node:fs');
-const { isAbsolute, join } = require('node:path');
+const { basename, isAbsolute, join, relative } = require('node:path');
 
 const root = join(__dirname, '..');
 
@@ -26,6 +26,7 @@ function findNode() {
 /** Runs a module with the arguments of this process. */
 exports.handOver = (main) => {
   const node = findNode();
+  process.env.GEODE_TYPED_AS ??= typedAs(process.argv[1] ?? '');
   if (!isTextAsTyped()) {
     console.error(
       'geode: an argument is not UTF-8, which Geode cannot pass on unchanged\n  Rename the file, or write the word in UTF-8.',
@@ -45,6 +46,18 @@ exports.handOver = (main) => {
     process.exitCode = 1;
   }
 };
+
+/** The form of the command that works where this one was typed, for hints. */
+function typedAs(program) {
+  if (basename(program) === 'geode-home' && process.env.npm_command === 'exec') return 'npx geode-home';
+  if (!program.endsWith('.js')) return 'geode';
+  try {
+    const near = relative(process.cwd(), program);
+    return near.startsWith('..') ? program : near;
+  } catch {
+    return program;
+  }
+}
 
 function runIn(node, main) {
   const compiled = compileCache();

@@ -1,10 +1,9 @@
-import { isGeodeError } from '../base/errors.ts';
 import { localUser } from '../base/identity.ts';
 import type { GeodeClient, RemoteSandbox } from '../client/client.ts';
 import { createClient } from '../client/client.ts';
 import type { CliContext } from './command.ts';
 import { hostTransport } from './connect/host-transport.ts';
-import { among, type ChatName, chatNamed, noSuchSandbox } from './input/chat-name.ts';
+import { among, type ChatName, chatNamed, orNotFound } from './input/chat-name.ts';
 
 export interface ChatClient {
   readonly name: ChatName;
@@ -24,12 +23,11 @@ export async function chatClient(word: string, context: CliContext): Promise<Cha
   return {
     name,
     client,
-    async ask(work) {
-      try {
-        return await work(client.sandboxes.of(name.chat));
-      } catch (error) {
-        throw isGeodeError(error, 'sandbox_not_found') ? noSuchSandbox(name) : error;
-      }
-    },
+    ask: (work) =>
+      orNotFound(
+        name,
+        () => client.sandboxes.list({ signal: context.signal }),
+        () => work(client.sandboxes.of(name.chat)),
+      ),
   };
 }

@@ -1,6 +1,6 @@
 /** How commands come to the sandboxes that stay: as clients of their host. */
 import { existsSync } from 'node:fs';
-import { GeodeError, isGeodeError } from '../base/errors.ts';
+import { GeodeError } from '../base/errors.ts';
 import { localUser } from '../base/identity.ts';
 import { createClient, type GeodeClient } from '../client/client.ts';
 import type { RemoteSandbox } from '../client/sandbox.ts';
@@ -9,7 +9,7 @@ import type { AloneOptions } from '../host/runs-alone.ts';
 import { type CliContext, type CliOption, exitCodes, text } from './command.ts';
 import { HostTransport } from './connect/host-transport.ts';
 import { reachSettings } from './connect/reach-settings.ts';
-import { type ChatName, chatOptions, findChat, noSuchSandbox } from './input/chat-name.ts';
+import { type ChatName, chatOptions, findChat, noSuchSandbox, orNotFound } from './input/chat-name.ts';
 import { somePositionals, wrongUsage } from './input/values.ts';
 import type { showStatus } from './render/show-status.ts';
 import { version } from './version.ts';
@@ -40,6 +40,8 @@ export interface HostedChat {
   readonly name: ChatName;
   ask<T>(work: (own: RemoteSandboxes, chat: string) => Promise<T>): Promise<T>;
   /** Work in the sandbox itself, which starts it where that is needed. */
+  /** The error for this name, with the nearest one that exists. */
+  missing(): Promise<GeodeError>;
   within<T>(work: (sandbox: RemoteSandbox) => Promise<T>): Promise<T>;
 }
 
@@ -74,8 +76,19 @@ export async function connectHost(
       const own = (name.user === localUser ? client : client.as(name.user)).sandboxes;
       return {
         name,
-        ask: (work) => orNotFound(name, () => work(own, name.chat)),
-        within: (work) => orNotFound(name, () => work(own.of(name.chat))),
+        missing: async () => noSuchSandbox(name, await own.list({ signal })),
+        ask: (work) =>
+          orNotFound(
+            name,
+            () => own.list({ signal }),
+            () => work(own, name.chat),
+          ),
+        within: (work) =>
+          orNotFound(
+            name,
+            () => own.list({ signal }),
+            () => work(own.of(name.chat)),
+          ),
       };
     },
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
@@ -124,12 +137,4 @@ export function waitFrom({ values }: Pick<CliContext, 'values'>): number {
   const given = text(values, 'wait') ?? '5';
   if (/^\d{1,6}(\.\d+)?$/.test(given)) return Number(given) * 1000;
   throw wrongUsage(`--wait ${given} is not a number of seconds`);
-}
-
-async function orNotFound<T>(name: ChatName, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw isGeodeError(error, 'sandbox_not_found') ? noSuchSandbox(name) : error;
-  }
 }

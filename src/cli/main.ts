@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { thisMachine } from '../machine/machine.ts';
-import { type CommandEntry, exitCodes } from './command.ts';
+import { asTyped } from './as-typed.ts';
+import { type CliCommand, exitCodes } from './command.ts';
 import { commands } from './command-list.ts';
 import { watchEndSignals } from './end-signal.ts';
 import { ownStreams } from './streams.ts';
@@ -16,20 +17,27 @@ void main(process.argv.slice(2)).then((code) => {
 
 async function main(argv: readonly string[]): Promise<number> {
   const [name] = argv;
-  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    const { overviewHelp } = await import('./help.ts');
-    process.stdout.write(`${overviewHelp(commands)}\n`);
-    return name === undefined ? exitCodes.usage : exitCodes.done;
-  }
   if (name === '--version' || name === '-V' || name === 'version') {
     const { version } = await import('./version.ts');
-    process.stdout.write(`geode ${version}\n`);
-    return exitCodes.done;
+    return say(`geode ${version}`);
   }
-  const found = findCommand(argv);
-  if (found === undefined) return withoutCommand(argv);
-  const [{ perform }, command] = await Promise.all([import('./perform.ts'), found.load()]);
-  return perform(command, argv.slice(command.name.split(' ').length), {
+  if (name === '--help' || name === '-h' || name === 'help') return help(argv.slice(1));
+  if (name === undefined) return perform((await import('./overview.ts')).overviewCommand, []);
+  const { findCommand, isGroup, unknownCommand } = await import('./find-command.ts');
+  const found = findCommand(argv, commands);
+  if (found !== undefined) return perform(await found.entry.load(), found.rest);
+  const [, second = '--help'] = argv;
+  if (isGroup(name, commands) && second.startsWith('-')) {
+    await help([name]);
+    return second === '--help' || second === '-h' ? exitCodes.done : exitCodes.usage;
+  }
+  process.stderr.write(`${asTyped(unknownCommand(argv, commands), thisMachine())}\n`);
+  return exitCodes.usage;
+}
+
+async function perform(command: CliCommand, argv: readonly string[]): Promise<number> {
+  const { perform } = await import('./perform.ts');
+  return perform(command, argv, {
     streams: ownStreams(() => ending.hangUp()),
     machine: thisMachine(),
     cwd: thisFolder(),
@@ -38,10 +46,25 @@ async function main(argv: readonly string[]): Promise<number> {
   });
 }
 
-/** A name is one word or two: `host`, `host stop`; of both the longer is meant. */
-function findCommand(argv: readonly string[]): CommandEntry | undefined {
-  const named = (words: number) => commands.find(({ name }) => name === argv.slice(0, words).join(' '));
-  return named(2) ?? named(1);
+/** `geode --help`, `geode help COMMAND`, `geode help GROUP`, `geode help exit-codes`. */
+async function help(topic: readonly string[]): Promise<number> {
+  const { exitCodesHelp, groupHelp, overviewHelp } = await import('./help.ts');
+  const [first] = topic;
+  if (first === undefined) return say(overviewHelp(commands));
+  if (first === 'exit-codes') return say(exitCodesHelp());
+  const { findCommand, isGroup, unknownCommand } = await import('./find-command.ts');
+  const isWhole = isGroup(first, commands) && topic.length === 1;
+  const found = isWhole ? commands.find(({ name }) => name === first) : findCommand(topic, commands)?.entry;
+  if (found !== undefined) await perform(await found.load(), ['--help']);
+  if (isWhole) return say(`${found === undefined ? '' : '\n'}${groupHelp(first, commands)}`);
+  if (found !== undefined) return exitCodes.done;
+  process.stderr.write(`${asTyped(unknownCommand(topic, commands), thisMachine())}\n`);
+  return exitCodes.usage;
+}
+
+function say(text: string): number {
+  process.stdout.write(`${asTyped(text, thisMachine())}\n`);
+  return exitCodes.done;
 }
 
 /** If the working directory was deleted, use `/`. */
@@ -51,22 +74,4 @@ function thisFolder(): string {
   } catch {
     return '/';
   }
-}
-
-/** The first word of a family of commands, `geode sandbox`, or a word that is not known. */
-async function withoutCommand([first = '', second = '--help']: readonly string[]): Promise<number> {
-  const family = commands.filter(({ name }) => name.startsWith(`${first} `));
-  if (family.length > 0 && second.startsWith('-')) {
-    const { overviewHelp } = await import('./help.ts');
-    process.stdout.write(`${overviewHelp(family)}\n`);
-    return exitCodes.usage;
-  }
-  const { nearest } = await import('../config/nearest.ts');
-  const names = commands.map(({ name }) => name);
-  const asked = family.length > 0 ? `${first} ${second}` : first;
-  const near = nearest(`${first} ${second}`, names) ?? nearest(first, names);
-  process.stderr.write(
-    `There is no command ${asked}. ${near === undefined ? 'See' : `Did you mean geode ${near}? See`} geode ${family.length > 0 ? first : '--help'}.\n`,
-  );
-  return exitCodes.usage;
 }

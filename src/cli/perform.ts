@@ -1,7 +1,9 @@
 import { parseArgs, styleText } from 'node:util';
 import { errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import type { Machine } from '../machine/machine.ts';
 import { checkStateMark } from '../machine/state-version.ts';
+import { asTyped } from './as-typed.ts';
 import {
   type CliCommand,
   type CliContext,
@@ -36,12 +38,12 @@ export async function perform(command: CliCommand, argv: readonly string[], arou
     const options = { ...commonOptions, ...command.options };
     const context = contextOf(command.name, argv, parse(command, argv, options), around);
     if (context.values.help === true) {
-      context.out(commandHelp(command, options));
+      context.out(asTyped(commandHelp(command, options), around.machine));
       return exitCodes.done;
     }
     return await command.run(context);
   } catch (error) {
-    return report(withHelp(error, command), argv.includes('--json'), around.streams);
+    return report(withHelp(error, command), argv.includes('--json'), around);
   }
 }
 
@@ -53,7 +55,7 @@ function contextOf(
 ): CliContext {
   const { streams, machine, cwd, colours, signal } = around;
   const json = values.json === true;
-  const err = (line: string) => streams.stderr.write(`${visible(line)}\n`);
+  const err = (line: string) => streams.stderr.write(`${visible(asTyped(line, machine))}\n`);
   const loaded = once(async () => {
     const { loadConfig } = await import('../config/load.ts');
     const found = await loadConfig(machine, text(values, 'config'));
@@ -98,11 +100,28 @@ function parse(command: CliCommand, argv: readonly string[], options: Readonly<R
     });
     return { values, positionals: [...positionals, ...own.after] };
   } catch (error) {
-    throw new GeodeError('invalid_input', reasonOf(error), {
-      hint: `See geode ${command.name} --help.`,
-      details: { usage: true },
-    });
+    throw usageError(reasonOf(error), command.name, Object.keys(options));
   }
+}
+
+/** In our words, with the nearest option. */
+function usageError(reason: string, command: string, known: readonly string[]): GeodeError {
+  const unknown = /^Unknown option '(--?[^']*)'/.exec(reason)?.[1];
+  const near =
+    unknown === undefined
+      ? undefined
+      : nearest(
+          unknown,
+          known.map((name) => `--${name}`),
+        );
+  const message =
+    unknown === undefined
+      ? reason
+      : `Unknown option ${unknown}.${near === undefined ? '' : ` Did you mean ${near}?`}`;
+  return new GeodeError('invalid_input', message, {
+    hint: `See geode ${command} --help.`.replace('  ', ' '),
+    details: { usage: true },
+  });
 }
 
 /** Adds a pointer to the command's help to a usage error that has no better hint. */
@@ -115,7 +134,7 @@ function withHelp(error: unknown, { name }: CliCommand): unknown {
   });
 }
 
-function report(error: unknown, json: boolean, { stdout, stderr }: Streams): number {
+function report(error: unknown, json: boolean, { streams: { stdout, stderr }, machine }: Around): number {
   if (!isGeodeError(error)) {
     stderr.write(`internal error: ${visible(String(error instanceof Error ? error.stack : error))}\n`);
     return exitCodes.failed;
@@ -123,7 +142,7 @@ function report(error: unknown, json: boolean, { stdout, stderr }: Streams): num
   // In `geode … | head`, the reader has seen enough; this is not a failure.
   if (error.code === 'cancelled' && error.cause === 'SIGPIPE') return signalCode('SIGPIPE');
   if (json) stdout.write(`${visibleJson(error)}\n`);
-  else stderr.write(`${visible(errorText(error))}\n`);
+  else stderr.write(`${visible(asTyped(errorText(error), machine))}\n`);
   if (error.code === 'cancelled') return interruptedCode(error.cause);
   return error.details.usage === true ? exitCodes.usage : exitCodes.failed;
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { GeodeError } from '../base/errors.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../base/nearest.ts';
 
 /** Throws for the first invalid value, with the nearest known name. */
 export function configError(

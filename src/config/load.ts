@@ -3,9 +3,9 @@ import { isAbsolute, join } from 'node:path';
 import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
 import type { z } from 'zod';
 import { GeodeError, reasonOf } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import type { Machine } from '../machine/machine.ts';
 import { configError } from './config-error.ts';
-import { nearest } from './nearest.ts';
 import { type Config, configSchema } from './schema.ts';
 
 /** Where a value comes from: the default, a file, or a variable. */
@@ -30,7 +30,7 @@ export interface LoadedConfig {
 }
 
 /** `GEODE_` names that are not settings. */
-const reserved = ['GEODE_CONFIG'];
+const reserved = ['GEODE_CONFIG', 'GEODE_TYPED_AS'];
 
 /** Defaults, then the file, then the environment; the merged result is checked once. */
 export async function loadConfig(machine: Machine, given?: string): Promise<LoadedConfig> {

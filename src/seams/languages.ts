@@ -1,4 +1,5 @@
 import { GeodeError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import type { LanguageName } from './run.ts';
 
 export interface LanguageWords {
@@ -24,7 +25,12 @@ export function languageNamed(word: string): LanguageName {
   const wanted = word.toLowerCase();
   const found = all.find(([name, { aliases }]) => name === wanted || aliases.includes(wanted));
   if (found !== undefined) return found[0];
-  throw new GeodeError('invalid_input', `There is no language ${JSON.stringify(word)}.`, {
+  const near = nearest(
+    wanted,
+    all.flatMap(([name, { aliases }]) => [name, ...aliases]),
+  );
+  const meant = near === undefined ? '' : ` Did you mean "${near}"?`;
+  throw new GeodeError('invalid_input', `There is no language ${JSON.stringify(word)}.${meant}`, {
     hint: `Use one of ${all.map(([name]) => name).join(', ')}.`,
   });
 }

@@ -24,6 +24,7 @@ describe('the command line', patience, () => {
     spawn(process.execPath, [geode, ...args], {
       env: {
         HOME: home,
+        GEODE_TYPED_AS: 'geode',
         PATH: process.env.PATH ?? '',
         GEODE_SANDBOX_RUN_DIR: join(home, 'run'),
         // Each command has other settings: none needs a host that the next one would replace.
@@ -54,7 +55,7 @@ describe('the command line', patience, () => {
     }
     expect(await run(['exce'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('Did you mean geode exec'),
+      stderr: expect.stringContaining('Did you mean "exec"?'),
     });
     expect(await run(['status', '--nope'])).toMatchObject({ code: 2 });
   });

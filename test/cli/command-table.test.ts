@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { CliCommand } from '../../src/cli/command.ts';
 import { commands } from '../../src/cli/command-list.ts';
-import { overviewHelp } from '../../src/cli/help.ts';
+import { exitCodesHelp, groupHelp, overviewHelp } from '../../src/cli/help.ts';
 import { perform } from '../../src/cli/perform.ts';
 import { thisMachine } from '../../src/machine/machine.ts';
 import { linesOfJson, withoutJson } from './without-json.ts';
@@ -75,8 +75,20 @@ describe('CLI-1: the table of commands', () => {
     },
   );
 
+  it('every command is on the overview, by itself or by its group, in about 25 lines', () => {
+    const lines = overviewHelp(commands).split('\n');
+    expect(lines.length).toBeLessThanOrEqual(30);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    const words = lines.flatMap((line) => line.trim().split(/[\s,]+/));
+    for (const { name } of commands) {
+      const [first = '', second] = name.split(' ');
+      expect(words).toContain(first);
+      if (second !== undefined) expect(groupHelp(first, commands)).toContain(`  ${name} `);
+    }
+  });
+
   it('documents exit codes, and every reason for a command without JSON is about a command that is there', () => {
-    const overview = overviewHelp(commands);
+    const overview = exitCodesHelp();
     for (const code of ['0 done', '1 refused', '2 wrong usage', '124', '125', '128+N', '130'])
       expect(overview).toContain(code);
     const names = commands.map(({ name }) => name);

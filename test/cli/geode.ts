@@ -28,6 +28,7 @@ export function startGeode(
   const env = {
     PATH: process.env.PATH,
     HOME: home,
+    GEODE_TYPED_AS: 'geode',
     // The embedding model is fetched once, not once for each home.
     XDG_CACHE_HOME: process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
     ...(color ? { FORCE_COLOR: '1' } : { NO_COLOR: '1' }),

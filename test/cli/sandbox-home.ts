@@ -45,6 +45,7 @@ export async function sandboxHome(settings: Readonly<Record<string, string>>): P
     PATH: process.env.PATH ?? '',
     HOME: folder,
     NO_COLOR: '1',
+    GEODE_TYPED_AS: 'geode',
     GEODE_SANDBOX_RUN_DIR: join(folder, 'run'),
     ...settings,
   };

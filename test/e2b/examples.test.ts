@@ -26,7 +26,7 @@ describe.skipIf(!bubblewrap.available)(`programs for E2B${skipped}`, { timeout: 
 
   it('API-2: for-e2b.ts runs here unchanged', async () => {
     expect(await output(process.execPath, 'for-e2b.ts')).toBe(
-      'lines: 3\nmean age: 38.5\nthe network: URLError\n',
+      'lines: 3\nmean age: 38.5\nthe network: HTTPError\n',
     );
   });
 

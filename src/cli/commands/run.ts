@@ -1,5 +1,3 @@
-// Loaded with the first use, which `node:fs/promises` is not.
-import { promises } from 'node:fs';
 import { basename } from 'node:path';
 import { GeodeError } from '../../base/errors.ts';
 import type { LiveRunOptions } from '../../client/run-socket.ts';
@@ -16,6 +14,7 @@ import {
   networkOption,
   warnIfAdvice,
 } from '../input/egress-options.ts';
+import { readGiven } from '../input/read-given.ts';
 import {
   envFrom,
   exitCodeOf,
@@ -28,7 +27,6 @@ import { atCode } from '../input/split-arguments.ts';
 import { showDenied } from '../render/show-denied.ts';
 import { showRun } from '../render/show-run.ts';
 import { orNotRun, stdinOf } from '../run-command.ts';
-import type { Streams } from '../streams.ts';
 
 export const runCommand: CliCommand = {
   name: 'run',
@@ -83,7 +81,7 @@ export const runCommand: CliCommand = {
   },
   split: atCode,
   async run(context) {
-    const { code, language, argv, stdin } = await codeFrom(context.positionals, context.streams);
+    const { code, language, argv, stdin } = await codeFrom(context);
     const options = { ...(await optionsFrom(context)), argv, ...stdin };
     return orNotRun(context, async () => {
       await using host = connectRuns(context);
@@ -144,16 +142,13 @@ interface Source {
 }
 
 /** `script.py …`, `python -c CODE …` or `python - …`. Stdin is the code's, unless it is the code. */
-async function codeFrom([first, ...rest]: readonly string[], streams: Streams): Promise<Source> {
+async function codeFrom({ positionals: [first, ...rest], streams, cwd }: CliContext): Promise<Source> {
   const piped = stdinOf(streams);
   const stdin = piped === undefined ? {} : { stdin: piped };
   if (first === undefined) throw usage('Name a file or a language to run.');
   const language = languageOfFile(first);
   if (language !== undefined) {
-    const code = await promises.readFile(first).catch((cause) => {
-      throw new GeodeError('invalid_input', `${first} cannot be read: ${cause.message}.`, { cause });
-    });
-    return { code, language, argv: rest, stdin };
+    return { code: await readGiven(first, cwd), language, argv: rest, stdin };
   }
   const name = languageNamed(first);
   const [flag, code, ...argv] = rest;
@@ -172,7 +167,7 @@ function usage(message: string): GeodeError {
   });
 }
 
-async function optionsFrom({ values, machine, signal }: CliContext): Promise<LiveRunOptions> {
+async function optionsFrom({ values, machine, signal, cwd }: CliContext): Promise<LiveRunOptions> {
   const egress = await egressFrom(values);
   const image = text(values, 'image');
   const runtime = runtimeFrom(values);
@@ -180,7 +175,7 @@ async function optionsFrom({ values, machine, signal }: CliContext): Promise<Liv
     signal,
     timeoutMs: timeoutFrom(values),
     env: envFrom(values, machine),
-    files: await filesFrom(texts(values, 'file')),
+    files: await filesFrom(texts(values, 'file'), cwd),
     artifacts: texts(values, 'artifact'),
     limits: limitsFrom(values),
     ...(image === undefined ? {} : { image }),
@@ -190,13 +185,14 @@ async function optionsFrom({ values, machine, signal }: CliContext): Promise<Liv
   };
 }
 
-async function filesFrom(wanted: readonly string[]): Promise<Readonly<Record<string, Uint8Array>>> {
+async function filesFrom(
+  wanted: readonly string[],
+  cwd: string,
+): Promise<Readonly<Record<string, Uint8Array>>> {
   const files = wanted.map(async (word) => {
     const at = word.lastIndexOf('=');
     const [path, name] = at > 0 ? [word.slice(0, at), word.slice(at + 1)] : [word, basename(word)];
-    const content = await promises.readFile(path).catch((cause) => {
-      throw new GeodeError('invalid_input', `--file ${path} cannot be read: ${cause.message}.`, { cause });
-    });
+    const content = await readGiven(path, cwd);
     return [name, content] as const;
   });
   return Object.fromEntries(await Promise.all(files));

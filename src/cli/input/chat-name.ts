@@ -1,6 +1,7 @@
 /** How a person names the sandbox of a chat: `alice/demo`, `demo`, or its id from `geode sandbox ls`. */
-import { GeodeError } from '../../base/errors.ts';
+import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import { localUser } from '../../base/identity.ts';
+import { nearest } from '../../base/nearest.ts';
 import type { SandboxStatus } from '../../seams/persistent.ts';
 import { type CliContext, type CliOption, text } from '../command.ts';
 import { printableLine } from '../render/printable.ts';
@@ -52,8 +53,27 @@ export function shownName({ user, chat }: ChatName): string {
   return `${printableLine(user)}/${printableLine(chat)}`;
 }
 
-export function noSuchSandbox(name: ChatName): GeodeError {
-  return new GeodeError('sandbox_not_found', `There is no sandbox ${shownName(name)}.`, {
+/** With the nearest name among the sandboxes of the same user. */
+export function noSuchSandbox(name: ChatName, known: readonly ChatName[]): GeodeError {
+  const own = known.filter(({ user }) => user === name.user).map(({ chat }) => chat);
+  const near = nearest(name.chat, own);
+  const meant = near === undefined ? '' : ` Did you mean ${shownName({ ...name, chat: near })}?`;
+  return new GeodeError('sandbox_not_found', `There is no sandbox ${shownName(name)}.${meant}`, {
     hint: `List sandboxes: geode sandbox ls. Create it: geode sandbox create ${shownName(name)}`,
   });
+}
+
+/** The same, for a client that can list them. */
+export async function orNotFound<T>(
+  name: ChatName,
+  list: () => Promise<readonly ChatName[]>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isGeodeError(error, 'sandbox_not_found')
+      ? noSuchSandbox(name, await list().catch(() => []))
+      : error;
+  }
 }

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { z } from 'zod';
-import { GeodeError } from '../../../base/errors.ts';
 import { driverName } from '../../../config/driver-name.ts';
 import { type CliCommand, type CliContext, texts } from '../../command.ts';
+import { readGiven } from '../../input/read-given.ts';
 import { parseValues, wrongUsage } from '../../input/values.ts';
 import { showAgent } from '../../render/show-agent.ts';
 import { forUserOption, userClient } from '../../user-client.ts';
@@ -69,9 +68,7 @@ async function messageFrom(context: CliContext) {
   const attachments = await Promise.all(
     texts(context.values, 'file').map(async (path) => ({
       name: basename(path),
-      bytes: await readFile(resolve(context.cwd, path)).catch((cause) => {
-        throw new GeodeError('invalid_input', `${path} cannot be read: ${cause.message}.`, { cause });
-      }),
+      bytes: await readGiven(path, context.cwd),
     })),
   );
   return { text, attachments };

@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
-import { GeodeError } from '../../../base/errors.ts';
 import type { RemoteCrystalChange } from '../../../client/solve.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
 import { connectHost } from '../../hosting.ts';
+import { readGiven } from '../../input/read-given.ts';
 import { wrongUsage } from '../../input/values.ts';
 
 export const crystalsEditCommand: CliCommand = {
@@ -41,9 +39,7 @@ async function changeFrom({ values, cwd, streams }: CliContext): Promise<RemoteC
     const path = text(values, name);
     if (path === undefined) return undefined;
     if (path === '-') return await readText(streams.stdin);
-    return await readFile(resolve(cwd, path), 'utf8').catch((cause) => {
-      throw new GeodeError('invalid_input', `${path} cannot be read: ${cause.message}.`, { cause });
-    });
+    return (await readGiven(path, cwd)).toString();
   };
   const problem = text(values, 'problem');
   const [solution, tests, expect] = [await read('solution'), await read('tests'), await read('expect')];

@@ -81,7 +81,7 @@ async function readerOf(
   const known = served ?? (await (await context.geode()).listOffline({ signal }));
   const name = among(known, word, chatNamed(word, context));
   const found = known.find(({ user, chat }) => user === name.user && chat === name.chat);
-  if (found === undefined) throw noSuchSandbox(name);
+  if (found === undefined) throw noSuchSandbox(name, known);
   const reading =
     served === undefined
       ? recordedReader((await context.geode()).journals(found.id, show))

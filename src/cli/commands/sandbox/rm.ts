@@ -1,6 +1,6 @@
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { connectHost, hostingOptions } from '../../hosting.ts';
-import { noSuchSandbox, shownName } from '../../input/chat-name.ts';
+import { shownName } from '../../input/chat-name.ts';
 import { somePositionals } from '../../input/values.ts';
 
 export const sandboxRmCommand: CliCommand = {
@@ -14,8 +14,8 @@ export const sandboxRmCommand: CliCommand = {
     const words = somePositionals(context, '[USER/]CHAT');
     await using host = await connectHost(context);
     for (const word of words) {
-      const { name, ask } = await host.chat(word);
-      if (!(await ask((own, chat) => own.remove(chat, { signal })))) throw noSuchSandbox(name);
+      const { name, ask, missing } = await host.chat(word);
+      if (!(await ask((own, chat) => own.remove(chat, { signal })))) throw await missing();
       out(json ? JSON.stringify({ ...name, removed: true }) : `${shownName(name)}: removed`);
     }
     return exitCodes.done;

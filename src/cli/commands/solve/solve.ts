@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { z } from 'zod';
-import { GeodeError } from '../../../base/errors.ts';
 import { decimal } from '../../../contract/decimal.ts';
 import type { SolveRequest } from '../../../seams/solve.ts';
 import { type CliCommand, type CliContext, texts } from '../../command.ts';
 import { connectHost } from '../../hosting.ts';
 import { egressFrom, egressOptions } from '../../input/egress-options.ts';
+import { readGiven } from '../../input/read-given.ts';
 import { parseValues, wrongUsage } from '../../input/values.ts';
 import { showSolve } from '../../render/show-solve.ts';
 
@@ -65,10 +64,7 @@ async function requestFrom(context: CliContext): Promise<SolveRequest> {
   const { tests, expect, ...rest } = parseValues(values, context);
   const problem = context.positionals.join(' ').trim();
   if (problem === '') throw wrongUsage('geode solve needs a problem: describe what the program shall do');
-  const read = (path: string) =>
-    readFile(resolve(context.cwd, path), 'utf8').catch((cause) => {
-      throw new GeodeError('invalid_input', `${path} cannot be read: ${cause.message}.`, { cause });
-    });
+  const read = async (path: string) => (await readGiven(path, context.cwd)).toString();
   const files = texts(context.values, 'file').map(
     async (path) => [basename(path), await read(path)] as const,
   );

@@ -1,0 +1,66 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { geode } from './geode.ts';
+
+describe('what a person types first', { timeout: 120_000 }, () => {
+  let home: ReturnType<typeof temporaryFolder>;
+  beforeAll(() => {
+    home = temporaryFolder();
+    mkdirSync(join(home.path, 'here'));
+  });
+  afterAll(() => home[Symbol.dispose]());
+  const typed = (args: readonly string[], env: Record<string, string> = {}) =>
+    geode(args, { home: home.path, cwd: join(home.path, 'here'), env });
+
+  it('geode alone shows where one stands, and the next commands', async () => {
+    const { stdout, code } = await typed([], { GEODE_RUNTIME_NAME: 'native' });
+    expect(code).toBe(0);
+    expect(stdout.split('\n').length).toBeLessThan(18);
+    expect(stdout).toMatch(/Isolation {3}native \(none\)\n {2}Host {8}not running/);
+    expect(stdout).toContain('Model       not set: geode onboard');
+    expect(stdout).toContain("geode run python -c 'print(6*7)'");
+  });
+
+  it.each([
+    [['--help'], 'Usage: geode COMMAND'],
+    [['help', 'run'], 'Usage: geode run ['],
+    [['help', 'sandbox', 'create'], 'Usage: geode sandbox create'],
+    [['help', 'sandbox'], '  sandbox create    Create a sandbox that stays'],
+    [['sandbox', '--help'], '  sandbox create    Create a sandbox that stays'],
+    [['help', 'memory'], '  memory search '],
+    [['help', 'solve'], 'Usage: geode solve COMMAND'],
+    [['help', 'exit-codes'], '124 timed out'],
+    [['approvals', 'list'], 'No request waits'],
+    [['approvals'], 'No request waits'],
+    [['secrets'], 'No secrets.'],
+  ])('geode %j answers', async (args, said) => {
+    const { stdout, code } = await typed(args);
+    expect(stdout).toContain(said);
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    [['pyhton'], 2, 'unknown command "pyhton". Did you mean "run python"?'],
+    [['--halp'], 2, 'unknown option "--halp". Did you mean "--help"?'],
+    [['--verison'], 2, 'Did you mean "--version"?'],
+    [['sandbox', 'creat'], 2, 'unknown command "sandbox creat". Did you mean "sandbox create"?'],
+    [['help', 'rnu'], 2, 'Did you mean "run"?'],
+    [['run', '--tiemout', '3', 'a.py'], 2, 'Unknown option --tiemout. Did you mean --timeout?'],
+    [['run', 'pyhton', '-c', '1'], 125, 'There is no language "pyhton". Did you mean "python"?'],
+    [['run', 'nofile.py'], 125, 'geode: No such file: nofile.py.\n  A relative path starts in'],
+    [['run', '--file', 'no.csv', 'shell', '-c', '1'], 125, 'No such file: no.csv.'],
+  ])('geode %j is refused with what was meant', async (args, code, said) => {
+    const refused = await typed(args);
+    expect(refused.stderr).toContain(said);
+    expect(refused.code).toBe(code);
+  });
+
+  it('hints name the form of the command that was typed', async () => {
+    const hint = async (form: string) => (await typed(['pyhton'], { GEODE_TYPED_AS: form })).stderr;
+    expect(await hint('npx geode-home')).toContain('See npx geode-home --help.');
+    expect(await hint('bin/geode.js')).toContain('See bin/geode.js --help.');
+    expect(await hint('')).toContain('geode --help.');
+  });
+});
