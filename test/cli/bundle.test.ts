@@ -22,7 +22,7 @@ describe('the commands in one file', { timeout: 120_000 }, () => {
   const path = (name: string) => join(folder.path, name);
   const node = async (script: string, args: readonly string[] = [], env = {}) => {
     const ended = await promisify(execFile)(process.execPath, [path(script), ...args], {
-      env: { PATH: process.env.PATH, HOME: folder.path, ...env },
+      env: { PATH: process.env.PATH, HOME: folder.path, GEODE_TYPED_AS: 'geode', ...env },
       timeout: 100_000,
     }).catch((error: { stdout: string; stderr: string; code: number }) => error);
     return { exitCode: 0, ...('code' in ended ? { exitCode: ended.code } : {}), ...ended };

@@ -48,9 +48,9 @@ describe('what a person types first', { timeout: 120_000 }, () => {
     [['sandbox', 'creat'], 2, 'unknown command "sandbox creat". Did you mean "sandbox create"?'],
     [['help', 'rnu'], 2, 'Did you mean "run"?'],
     [['run', '--tiemout', '3', 'a.py'], 2, 'Unknown option --tiemout. Did you mean --timeout?'],
-    [['run', 'pyhton', '-c', '1'], 125, 'There is no language "pyhton". Did you mean "python"?'],
-    [['run', 'nofile.py'], 125, 'geode: No such file: nofile.py.\n  A relative path starts in'],
-    [['run', '--file', 'no.csv', 'shell', '-c', '1'], 125, 'No such file: no.csv.'],
+    [['run', 'pyhton', '-c', '1'], 1, 'There is no language "pyhton". Did you mean "python"?'],
+    [['run', 'nofile.py'], 1, 'geode: No such file: nofile.py.\n  A relative path starts in'],
+    [['run', '--file', 'no.csv', 'shell', '-c', '1'], 1, 'No such file: no.csv.'],
   ])('geode %j is refused with what was meant', async (args, code, said) => {
     const refused = await typed(args);
     expect(refused.stderr).toContain(said);
