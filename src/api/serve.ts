@@ -12,7 +12,7 @@ import type { ApiEnv } from './environment.ts';
 import { routeOf } from './routes-of.ts';
 import { type Talk, talkIn } from './sockets.ts';
 import { sendEvents } from './streams.ts';
-import { converse } from './upgrade.ts';
+import { leadConversation } from './upgrade.ts';
 import { zodObjectOf } from './zod-of.ts';
 
 /** Answers, or returns the source of the answer: events, bytes, or a conversation. */
@@ -100,7 +100,7 @@ function refuseSameNames({ route, params, query, body, form }: Operation): void 
 function answer(context: Context<ApiEnv>, operation: Operation, result: unknown): Response {
   const { answer: declared, done, stream, gives, socket } = operation;
   if (socket && typeof result === 'function')
-    return converse(context, (conversation) => result(talkIn(conversation, operation)));
+    return leadConversation(context, (conversation) => result(talkIn(conversation, operation)));
   const status = declared?.status ?? 200;
   if (stream && isIterable(result)) {
     const free = freeNames(stream.schema);

@@ -98,7 +98,7 @@ async function refuse(outgoing: ServerResponse, response: Response, socket: Dupl
 }
 
 /** The handler of a WebSocket route: it runs the conversation, or refuses a plain request. */
-export function converse(
+export function leadConversation(
   context: Context<ApiEnv>,
   lead: (conversation: SocketConversation) => Promise<void>,
 ): Response {

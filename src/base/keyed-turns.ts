@@ -1,4 +1,4 @@
-import { type TurnOptions, Turns } from './turns.ts';
+import { Turns, type TurnWait } from './turns.ts';
 
 /** One at a time for each key, in the order of the calls; different keys do not wait for each other. */
 export class KeyedTurns {
@@ -13,7 +13,7 @@ export class KeyedTurns {
    * Takes the turns of all the keys. The call joins every queue at the same moment, so two calls cannot block each
    * other.
    */
-  async in<T>(keys: readonly string[], work: () => Promise<T>, waiting?: TurnOptions): Promise<T> {
+  async in<T>(keys: readonly string[], work: () => Promise<T>, waiting?: TurnWait): Promise<T> {
     const own = [...new Set(keys)];
     try {
       const places = await Promise.allSettled(own.map((key) => this.#of(key).take(waiting)));

@@ -1,6 +1,6 @@
 import { type Cancel, cancelled, throwIfCancelled } from './cancel.ts';
 
-export interface TurnOptions extends Cancel {
+export interface TurnWait extends Cancel {
   /** Names the cancelled thing: "The check". */
   readonly what?: string;
 }
@@ -20,13 +20,13 @@ export class Turns {
     return this.#taken === 0;
   }
 
-  async in<T>(work: () => Promise<T>, waiting?: TurnOptions): Promise<T> {
+  async in<T>(work: () => Promise<T>, waiting?: TurnWait): Promise<T> {
     using _turn = await this.take(waiting);
     return await work();
   }
 
   /** Waits for the turn and keeps it until the result is disposed of. A cancel during the wait gives up the place. */
-  async take({ what = 'Waiting for the turn', signal }: TurnOptions = {}): Promise<Disposable> {
+  async take({ what = 'Waiting for the turn', signal }: TurnWait = {}): Promise<Disposable> {
     throwIfCancelled(signal, what);
     if (this.#taken === this.#places) await this.#place(what, signal);
     else this.#taken += 1;

@@ -7,11 +7,11 @@ import { hostOf, shownTarget } from '../contract/host-name.ts';
 import {
   type AuditRecord,
   type Denial,
-  type DoorSpec,
   type EgressOwner,
   type EgressSpec,
   type EgressTarget,
   type Hatch,
+  type HatchDoorSpec,
   type OpenHatch,
   reachesNothing,
 } from '../seams/egress.ts';
@@ -226,7 +226,7 @@ function refuseBridge(error: unknown): never {
 }
 
 /** Native sandboxes share the machine's ports, so they accept any port. */
-function doorsOf({ policy, bindings }: EgressSpec, runtime: string): readonly DoorSpec[] {
+function doorsOf({ policy, bindings }: EgressSpec, runtime: string): readonly HatchDoorSpec[] {
   const bridges = (policy.bridges ?? []).map(({ port }) => ({ name: bridgeName(port), port, exact: true }));
   const bound = bindings.map(({ name }) => ({ name: bindingDoor(name) }));
   return [{ name: proxyDoor, port: runtime === 'native' ? 0 : usualProxyPort }, ...bridges, ...bound];

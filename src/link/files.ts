@@ -9,7 +9,7 @@ import { DiskBudget, saveContent } from '../base/sparse.ts';
 import type { FileFacts, Files, Range, WatchEvent } from '../seams/files.ts';
 import type { Link } from './link.ts';
 import { chunksOf, errorFrom, parseJson } from './request.ts';
-import { type Content, upload } from './upload.ts';
+import { type UploadContent, upload } from './upload.ts';
 
 const largestRead = 64 * 1024 ** 2;
 const largestAnswer = 64 * 1024;
@@ -61,8 +61,12 @@ export function guestFiles(link: Link, scope: FileScope): Files {
     for (const [key, value] of Object.entries(more)) if (value !== undefined) query.set(key, value);
     return `/v1/${resource}?${query}`;
   };
-  const send = (method: string, target: string, content: Content, { signal }: Cancel): Promise<Buffer> =>
-    upload(link, method, target, content, signal);
+  const send = (
+    method: string,
+    target: string,
+    content: UploadContent,
+    { signal }: Cancel,
+  ): Promise<Buffer> => upload(link, method, target, content, signal);
   const read = <T>(answer: Buffer, schema: z.ZodType<T>): Promise<T> =>
     link.guarded(async () => parseJson(answer, schema));
   const stream = (path: string, { offset, length, signal }: Range = {}): AsyncIterable<Uint8Array> =>

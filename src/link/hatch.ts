@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 import type { Cancel } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
-import type { Denial, Door, DoorSpec, Hatch } from '../seams/egress.ts';
+import type { Denial, Hatch, HatchDoor, HatchDoorSpec } from '../seams/egress.ts';
 import type { Link } from './link.ts';
 import { connectionId, pickUp, type WaitingConnection } from './pick-up.ts';
 
@@ -27,7 +27,7 @@ export class GuestHatch implements Hatch {
   readonly #folder: string;
   readonly #denials: Denial[] = [];
   /** Doors stay in the guest until they are closed, also while the link is lost. */
-  readonly #doors = new Map<string, Door>();
+  readonly #doors = new Map<string, HatchDoor>();
   #following: AbortController | undefined;
   #onConnection: OnConnection | undefined;
   /** Connections that were picked up before somebody serves them. */
@@ -39,7 +39,7 @@ export class GuestHatch implements Hatch {
     this.#folder = folder;
   }
 
-  async open(doors: readonly DoorSpec[], cancel: Cancel = {}): Promise<readonly Door[]> {
+  async open(doors: readonly HatchDoorSpec[], cancel: Cancel = {}): Promise<readonly HatchDoor[]> {
     const known = doors.flatMap(({ name }) => this.#doors.get(name) ?? []);
     if (known.length === doors.length) return known;
     const body = {

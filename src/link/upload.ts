@@ -5,7 +5,7 @@ import { isGeodeError } from '../base/errors.ts';
 import type { Link } from './link.ts';
 import { collect, linkLost, responseOf } from './request.ts';
 
-export type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
+export type UploadContent = string | Uint8Array | AsyncIterable<Uint8Array>;
 
 const largestAnswer = 64 * 1024;
 const longestSilenceMs = 600_000;
@@ -15,7 +15,7 @@ export async function upload(
   link: Link,
   method: string,
   target: string,
-  content: Content,
+  content: UploadContent,
   signal?: AbortSignal,
 ): Promise<Buffer> {
   throwIfCancelled(signal, 'The upload');
@@ -40,7 +40,7 @@ export async function upload(
   });
 }
 
-async function feed(stream: ClientHttp2Stream, content: Content): Promise<void> {
+async function feed(stream: ClientHttp2Stream, content: UploadContent): Promise<void> {
   if (typeof content === 'string' || content instanceof Uint8Array) {
     stream.end(typeof content === 'string' ? Buffer.from(content) : content);
     return;

@@ -103,7 +103,7 @@ export interface AuditRecord extends EgressTarget {
   readonly durationMs: number;
 }
 
-export interface DoorSpec {
+export interface HatchDoorSpec {
   /** Up to 48 of a-z, 0-9 and "-". */
   readonly name: string;
   /** The preferred port. Another one is used if it is taken, unless `exact` is set. */
@@ -112,7 +112,7 @@ export interface DoorSpec {
 }
 
 /** Where commands in the sandbox connect to. */
-export interface Door {
+export interface HatchDoor {
   readonly name: string;
   /** On 127.0.0.1; null where the sandbox has no loopback. */
   readonly port: number | null;
@@ -123,7 +123,7 @@ export interface Door {
 /** The way out of a sandbox that has no network: doors inside the sandbox, whose connections the host picks up. */
 export interface Hatch {
   /** Idempotent by name. If one door cannot be made, no new door remains. */
-  open(doors: readonly DoorSpec[], options?: Cancel): Promise<readonly Door[]>;
+  open(doors: readonly HatchDoorSpec[], options?: Cancel): Promise<readonly HatchDoor[]>;
   close(door: string, options?: Cancel): Promise<void>;
   /**
    * Puts a read-only certificate file into the sandbox and returns its path. The file has the certificates that the

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { KernelFrames, type Piece } from '../../src/runs/contexts/frames.ts';
+import { KernelFrames, type FramePiece } from '../../src/runs/contexts/frames.ts';
 
 const token = 'ab'.repeat(16);
 const frame = (text: string, kind = '.') =>
   `\u001e${token}${kind}${Buffer.byteLength(text).toString(16).padStart(4, '0')}${text}`;
 
-function pieces(stream: string, chunkBytes: number): Piece[] {
+function pieces(stream: string, chunkBytes: number): FramePiece[] {
   const reader = new KernelFrames(token, 100_000);
   const bytes = Buffer.from(stream);
-  const all: Piece[] = [];
+  const all: FramePiece[] = [];
   for (let at = 0; at < bytes.length; at += chunkBytes) {
     all.push(...reader.read(bytes.subarray(at, at + chunkBytes)));
   }
@@ -16,9 +16,9 @@ function pieces(stream: string, chunkBytes: number): Piece[] {
   return left.length > 0 ? [...all, { type: 'output', bytes: left }] : all;
 }
 
-const outputOf = (all: Piece[]) =>
+const outputOf = (all: FramePiece[]) =>
   Buffer.concat(all.flatMap((piece) => (piece.type === 'output' ? [piece.bytes] : []))).toString();
-const messagesOf = (all: Piece[]) => all.flatMap((piece) => (piece.type === 'message' ? [piece.json] : []));
+const messagesOf = (all: FramePiece[]) => all.flatMap((piece) => (piece.type === 'message' ? [piece.json] : []));
 
 describe('RUN-10: frames within output', () => {
   const stream = `a\u001e${frame('{"n":1}')}b\u001eab${frame('{"n"', '+')}between${frame(':2}')}\u001e${token.slice(0, 9)}`;

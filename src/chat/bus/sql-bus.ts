@@ -16,7 +16,7 @@ import type { Dialect } from './dialect.ts';
 import * as inbox from './inbox.ts';
 import * as outbox from './outbox.ts';
 import { messageOf } from './rows.ts';
-import { all, get, type Row, type Work } from './statements.ts';
+import { all, get, type StoredRow, type Work } from './statements.ts';
 
 /** The database of a bus, with its tables. */
 export interface BusStore {
@@ -152,7 +152,7 @@ function* laneEntries(lane: string, { after, limit }: LaneQuery): Work<readonly 
   return entries;
 }
 
-function* entryOf({ seq, at, message, reply }: Row): Work<LaneEntry> {
+function* entryOf({ seq, at, message, reply }: StoredRow): Work<LaneEntry> {
   const common = { seq: Number(seq), at: Number(at) };
   if (message === null) return { ...common, type: 'reply', reply: yield* outbox.replyRow(Number(reply)) };
   const row = yield* get`SELECT * FROM bus_inbox WHERE id = ${Number(message)}`;

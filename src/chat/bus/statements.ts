@@ -1,5 +1,5 @@
 export type Value = string | number | null;
-export type Row = Readonly<Record<string, unknown>>;
+export type StoredRow = Readonly<Record<string, unknown>>;
 
 /** SQL with placeholders for values, which are never part of the text. There is one more text part than values. */
 export interface Fragment {
@@ -12,7 +12,7 @@ export interface Statement extends Fragment {
 }
 
 export interface StatementResult {
-  readonly rows: readonly Row[];
+  readonly rows: readonly StoredRow[];
   readonly changes: number;
 }
 
@@ -44,11 +44,11 @@ export function sql(text: TemplateStringsArray, ...gaps: readonly (Value | Fragm
 
 type Gaps = readonly (Value | Fragment)[];
 
-export function* all(text: TemplateStringsArray, ...gaps: Gaps): Work<readonly Row[]> {
+export function* all(text: TemplateStringsArray, ...gaps: Gaps): Work<readonly StoredRow[]> {
   return (yield { ...sql(text, ...gaps), gives: 'rows' }).rows;
 }
 
-export function* get(text: TemplateStringsArray, ...gaps: Gaps): Work<Row | undefined> {
+export function* get(text: TemplateStringsArray, ...gaps: Gaps): Work<StoredRow | undefined> {
   return (yield* all(text, ...gaps))[0];
 }
 

@@ -38,7 +38,7 @@ export async function* findFiles(paths: readonly string[]): AsyncGenerator<Found
   }
 }
 
-export interface EntryFacts {
+export interface ImportFacts {
   readonly category: string;
   readonly tag: readonly string[];
   readonly prefix: string;
@@ -46,7 +46,7 @@ export interface EntryFacts {
 
 export async function readFileEntry(
   path: string,
-  facts: EntryFacts,
+  facts: ImportFacts,
   extractText: Geode['extractText'],
   options: Cancel,
 ): Promise<NewEntry> {

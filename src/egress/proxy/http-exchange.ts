@@ -7,7 +7,7 @@ import type { UpstreamTls } from '../inspection/upstream-tls.ts';
 import type { Request } from '../policy/policy.ts';
 import type { Broker, Passage } from './broker.ts';
 import { answerFields, readAnswerMessage, sendBody, writtenAs } from './http-message.ts';
-import { type Asked, hostHeader, viaOf } from './http-request.ts';
+import { hostHeader, type ProxyRequest, viaOf } from './http-request.ts';
 import { answerRefused, failure, type Refusal } from './refusal.ts';
 
 export interface Exchange {
@@ -17,7 +17,7 @@ export interface Exchange {
 
 export async function forward(
   exchange: Exchange,
-  { request, sent }: Asked,
+  { request, sent }: ProxyRequest,
   message: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {

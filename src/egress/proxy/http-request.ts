@@ -9,7 +9,7 @@ import { failure, type Refusal } from './refusal.ts';
 import { type RequestTarget, readTarget } from './request-target.ts';
 
 /** A parsed request that may still be refused. */
-export interface Asked {
+export interface ProxyRequest {
   readonly request: Request;
   readonly sent: RequestMessage;
 }
@@ -19,7 +19,7 @@ export function readRequest(
   message: IncomingMessage,
   inside: Request | undefined,
   broker: Broker,
-): Asked | Refusal {
+): ProxyRequest | Refusal {
   const sent = readRequestMessage(message);
   if ('problem' in sent) return failure(sent.problem, 400);
   const led = inside === undefined ? readWhole(message) : readInside(message, inside, broker);

@@ -5,12 +5,12 @@ import { shownTarget } from '../../contract/host-name.ts';
 import { join } from './hatch-connection.ts';
 import { type Exchange, reach } from './http-exchange.ts';
 import { readAnswerMessage, readSwitch, writeClosingAnswer, writeSwitch, writtenAs } from './http-message.ts';
-import { type Asked, hostHeader, viaOf } from './http-request.ts';
+import { hostHeader, type ProxyRequest, viaOf } from './http-request.ts';
 import { answerRefusedOn, failure } from './refusal.ts';
 
 export async function forwardUpgrade(
   exchange: Exchange,
-  { request, sent }: Asked,
+  { request, sent }: ProxyRequest,
   client: Duplex,
   head: Buffer,
 ): Promise<void> {

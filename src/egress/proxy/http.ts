@@ -8,7 +8,7 @@ import type { Request } from '../policy/policy.ts';
 import type { Broker, Via } from './broker.ts';
 import { answeringHalfOpen } from './half-open.ts';
 import { type Exchange, forward } from './http-exchange.ts';
-import { type Asked, readRequest } from './http-request.ts';
+import { type ProxyRequest, readRequest } from './http-request.ts';
 import { forwardUpgrade } from './http-upgrade.ts';
 import { answerRefused, answerRefusedOn, failure, type Refusal } from './refusal.ts';
 import { carry } from './tunnel.ts';
@@ -146,7 +146,7 @@ export class HttpProxy implements Disposable {
     await forwardUpgrade(this.#exchange, asked, client, head);
   }
 
-  #read(message: IncomingMessage): Asked | Refusal {
+  #read(message: IncomingMessage): ProxyRequest | Refusal {
     return readRequest(message, this.#inside.get(message.socket), this.#broker);
   }
 }

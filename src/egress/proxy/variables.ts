@@ -1,4 +1,4 @@
-import type { Door } from '../../seams/egress.ts';
+import type { HatchDoor } from '../../seams/egress.ts';
 import type { Binding } from '../bindings/bindings.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { Binding } from '../bindings/bindings.ts';
  * others in upper case only. `ALL_PROXY` names HTTP too, because some clients hang or fail on SOCKS; the same port
  * accepts SOCKS5. NO_PROXY has no `[::1]`, because that breaks every call of Python's httpx.
  */
-export function proxyVariables({ port, path }: Door): Readonly<Record<string, string>> {
+export function proxyVariables({ port, path }: HatchDoor): Readonly<Record<string, string>> {
   const socket = path === null ? {} : { GEODE_PROXY_SOCKET: path };
   if (port === null) return socket;
   const proxy = `http://127.0.0.1:${port}`;
@@ -48,7 +48,7 @@ export function trustVariables(file: string): Readonly<Record<string, string>> {
 /** Where tools find the service; also its socket, for tools that need no loopback. */
 export function bindingVariables(
   { name, upstream, variables }: Binding,
-  { port, path }: Door,
+  { port, path }: HatchDoor,
 ): Readonly<Record<string, string>> {
   const socket = `GEODE_${name.toUpperCase().replaceAll('-', '_')}_SOCKET`;
   return {

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { onAbort, throwIfCancelled } from '../../base/cancel.ts';
 import { reasonOf } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
-import { type TurnOptions, Turns } from '../../base/turns.ts';
+import { Turns, type TurnWait } from '../../base/turns.ts';
 import { memoryLimits } from '../../seams/memory.ts';
 
 export interface MarkedUp {
@@ -31,7 +31,7 @@ export interface ExtractLimits {
 /** Throws `cancelled`. Every other failure counts as a failure of this file. */
 export async function extractInProcess(
   source: MarkedUp,
-  waiting: TurnOptions,
+  waiting: TurnWait,
   bounds: ExtractLimits = extractLimits,
 ): Promise<Extraction> {
   using _place = await places.take(waiting);

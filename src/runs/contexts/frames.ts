@@ -8,7 +8,7 @@ const last = '.'.charCodeAt(0);
 const more = '+'.charCodeAt(0);
 
 /** A part of an interpreter's pipe: output of user code, or a message of the kernel. */
-export type Piece =
+export type FramePiece =
   | { readonly type: 'output'; readonly bytes: Uint8Array }
   | { readonly type: 'message'; readonly json: string };
 
@@ -29,7 +29,7 @@ export class KernelFrames {
     this.#largestMessageBytes = largestMessageBytes;
   }
 
-  *read(chunk: Uint8Array): Generator<Piece> {
+  *read(chunk: Uint8Array): Generator<FramePiece> {
     let rest = Buffer.concat([this.#held, chunk]);
     for (;;) {
       const at = rest.indexOf(this.#mark);
