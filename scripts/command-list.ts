@@ -98,6 +98,7 @@ const order = [
   'memory reindex',
   'memory rm',
   'memory search',
+  'memory audit',
   'memory stats',
   'gateway',
   'dashboard',

@@ -169,6 +169,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'MEM-5': memory('sqlite', 'qdrant', 'kill'),
   'MEM-6': [...memory('sqlite', 'qdrant', 'namespaces'), ...api('isolation')],
   'MEM-8': memory('sqlite', 'qdrant'),
+  'MEM-9': [...memory('sqlite', 'qdrant'), 'test/solve/solve.test.ts', 'test/cli/memory-commands.test.ts'],
   'CTX-1': api('search', 'defaults'),
   'CTX-2': api('context', 'files'),
   'CTX-3': api('context'),

@@ -16,7 +16,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   AGT: { count: 7, claimed: [1, 2, 3, 4, 5, 6] },
   SLV: { count: 4, claimed: [1, 2, 3, 4] },
   CRY: { count: 5, claimed: [1, 2, 3, 4, 5] },
-  MEM: { count: 9, claimed: [1, 2, 3, 4, 5, 6, 8] },
+  MEM: { count: 9, claimed: [1, 2, 3, 4, 5, 6, 8, 9] },
   CTX: { count: 4, claimed: [1, 2, 3, 4] },
   GW: { count: 5, claimed: [1, 2, 3, 4, 5] },
   CH: { count: 1, claimed: [1] },

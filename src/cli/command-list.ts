@@ -453,6 +453,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/memory/search.ts')).memorySearchCommand,
   },
   {
+    name: 'memory audit',
+    summary: 'Find secrets, contradictions, duplicates, unused entries',
+    load: async () => (await import('./commands/memory/audit.ts')).memoryAuditCommand,
+  },
+  {
     name: 'memory stats',
     summary: 'Show counts and the state of memory',
     load: async () => (await import('./commands/memory/stats.ts')).memoryStatsCommand,

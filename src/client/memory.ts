@@ -3,6 +3,7 @@ import type {
   Categories,
   IngestEvent,
   WireAnswer,
+  WireAudit,
   WireContent,
   WireEntryWithVersions,
   WireNewEntry,
@@ -57,6 +58,8 @@ export interface RemoteMemory {
   ): Promise<WireEntryWithVersions>;
   put(id: string, content: WireContent, options?: Cancel): Promise<WireStored>;
   remove(id: string, options?: Cancel & ChatOption): Promise<void>;
+  /** Finds secrets, contradictions, duplicates and unused entries. Changes nothing. */
+  audit(options?: Cancel & ChatOption): Promise<WireAudit>;
   /** Needs the scope `admin`. */
   stats(options?: Cancel): Promise<Stats>;
   /** Needs the scope `admin`. Leaving the loop early is safe. */
@@ -97,6 +100,8 @@ export function remoteMemory(connection: ApiConnection): RemoteMemory {
     async remove(id, { signal, ...query } = {}) {
       await send(connection, 'DELETE', pathOf(id), { query, signal });
     },
+    audit: ({ signal, ...query } = {}) =>
+      ask<WireAudit>(connection, 'GET', '/api/v1/memory/audit', { query, signal }),
     stats: ({ signal } = {}) => ask<Stats>(connection, 'GET', '/api/v1/memory/stats', { signal }),
     reindex: ({ signal } = {}) => events<ReindexEvent>('/api/v1/memory/reindex', { signal }),
     ready: ({ signal } = {}) => ask<Readiness>(connection, 'GET', '/ready', { accepted: [503], signal }),

@@ -67,6 +67,7 @@ export const operationTable = {
     bulk: {"route":"POST /api/v1/context/bulk","sends":"json","gives":"json-or-events","field":"stored","eventFree":{"details":{"*":true}}},
     files: {"route":"POST /api/v1/context/files","sends":"form","gives":"json-or-events","field":"stored","eventFree":{"details":{"*":true}}},
     categories: {"route":"GET /api/v1/context/categories","gives":"json"},
+    audit: {"route":"GET /api/v1/memory/audit","query":["chat"],"gives":"json"},
     list: {"route":"GET /api/v1/context","query":["chat","category","tag","source","strict","limit","offset"],"gives":"json"},
     get: {"route":"GET /api/v1/context/{+id}","query":["chat","versions"],"gives":"json"},
     put: {"route":"PUT /api/v1/context/{+id}","sends":"json","gives":"json"},

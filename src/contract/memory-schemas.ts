@@ -1,7 +1,9 @@
 /** Schemas of memory's entries, in wire format. */
 
 import { z } from 'zod';
-import { memoryLimits } from '../seams/memory.ts';
+
+import { findingKinds, memoryLimits } from '../seams/memory.ts';
+
 import { decimal } from './decimal.ts';
 import { endEvent, problemEvent, progressEvent } from './problem.ts';
 
@@ -98,6 +100,16 @@ const entrySchema = z
     date: z.iso.datetime().nullable(),
     superseded_by: z.string().nullable(),
     stale: z.enum(['expired', 'superseded']).nullable().describe('Why this may no longer be true.'),
+    uses: z
+      .object({
+        recalled: z.int().describe('How often a search returned it.'),
+        last_recalled_at: z.iso.datetime().nullable(),
+        helped: z.int().describe('Attempts of `solve` that had it in their prompt, and passed.'),
+        hurt: z
+          .int()
+          .describe('Attempts that had it in their prompt, and failed. It loses weight in search.'),
+      })
+      .meta({ id: 'Uses' }),
   })
   .meta({ id: 'Entry' });
 
@@ -110,6 +122,7 @@ const whySchema = z
     exact: z.enum(['key', 'identifier', 'error']).nullable(),
     dense: halfScoreSchema.nullable(),
     keyword: halfScoreSchema.nullable(),
+    trust: z.number().describe('The factor on its score: below 1 if it hurt more attempts than it helped.'),
     words: z.array(z.string()),
     summary: z.string().describe('The explanation in one sentence, for a model or a person.'),
   })
@@ -148,6 +161,8 @@ const filterShape = {
 };
 
 export const removeQuerySchema = z.strictObject(chatShape);
+
+export const auditQuerySchema = z.strictObject(chatShape);
 
 export const listQuerySchema = z.strictObject(filterShape);
 
@@ -241,6 +256,27 @@ export const filesSchema = z
   })
   .meta({ id: 'Files' });
 
+export const auditSchema = z
+  .object({
+    findings: z.array(
+      z
+        .object({
+          kind: z.enum(findingKinds),
+          ids: z.array(z.string()).describe('Of two entries, the one to remove comes first.'),
+          evidence: z.string().describe('The reason, without the secret if it is about one.'),
+          mend: z.string().describe('The command that removes the problem.'),
+        })
+        .meta({ id: 'Finding' }),
+    ),
+    checked: z.int().describe('How many entries were read.'),
+    compared: z
+      .enum(['words and meaning', 'words'])
+      .describe(
+        'How entries were compared. A large memory, or one without a model, is compared by words only.',
+      ),
+  })
+  .meta({ id: 'MemoryAudit' });
+
 export const categoriesSchema = z
   .object({ categories: z.array(z.object({ name: z.string(), count: z.int() })), total: z.int() })
   .meta({ id: 'Categories' });
@@ -255,4 +291,5 @@ export type WireStored = z.infer<typeof storedSchema>;
 export type WireContent = z.infer<typeof contentSchema>;
 export type WireEntryWithVersions = z.infer<typeof entryWithVersionsSchema>;
 export type WireNewEntry = z.infer<typeof newEntrySchema>;
+export type WireAudit = z.infer<typeof auditSchema>;
 export type IngestEvent = z.infer<typeof ingestEventSchema>;

@@ -2,6 +2,7 @@
 
 import type {
   Answer,
+  Audit,
   Entry,
   EntryVersion,
   Filter,
@@ -9,9 +10,11 @@ import type {
   NewEntry,
   Paging,
   Stored,
+  Uses,
 } from '../seams/memory.ts';
 import type {
   WireAnswer,
+  WireAudit,
   WireEntry,
   WireNewEntry,
   WireResult,
@@ -48,7 +51,12 @@ export function wireEntry(entry: Entry): WireEntry {
     date: entry.date?.toISOString() ?? null,
     superseded_by: entry.supersededBy,
     stale: entry.stale,
+    uses: wireUses(entry.uses),
   };
+}
+
+function wireUses({ lastRecalledAt, ...counts }: Uses): WireEntry['uses'] {
+  return { ...counts, last_recalled_at: lastRecalledAt?.toISOString() ?? null };
 }
 
 export function wireVersion(version: EntryVersion): WireVersion {
@@ -84,10 +92,12 @@ function entryOf({
   valid_until,
   superseded_by,
   date,
+  uses: { last_recalled_at, ...counts },
   ...entry
 }: WireEntry): Entry {
   return {
     ...entry,
+    uses: { ...counts, lastRecalledAt: last_recalled_at === null ? null : new Date(last_recalled_at) },
     date: date === null ? null : new Date(date),
     key: id,
     createdAt: new Date(created_at),
@@ -95,6 +105,14 @@ function entryOf({
     validUntil: valid_until === null ? null : new Date(valid_until),
     supersededBy: superseded_by,
   };
+}
+
+export function wireAudit({ findings, ...facts }: Audit): WireAudit {
+  return { findings: findings.map(({ keys, ...finding }) => ({ ...finding, ids: [...keys] })), ...facts };
+}
+
+export function auditOf({ findings, ...facts }: WireAudit): Audit {
+  return { findings: findings.map(({ ids, ...finding }) => ({ ...finding, keys: ids })), ...facts };
 }
 
 export function wireStored({ entry, outcome, scrubbed, indexed }: Stored): WireStored {

@@ -1,5 +1,7 @@
 import {
   answerSchema,
+  auditQuerySchema,
+  auditSchema,
   bulkSchema,
   categoriesSchema,
   contentSchema,
@@ -78,6 +80,16 @@ export const entries = family({
     scope: 'memory:read',
     summary: 'Count the entries of each category',
     answer: { description: 'The built-in categories and those in use.', schema: categoriesSchema },
+  },
+  audit: {
+    route: 'GET /api/v1/memory/audit',
+    tag: 'memory',
+    scope: 'memory:read',
+    summary: 'Find secrets, contradictions, duplicates and unused entries',
+    description:
+      'Reads all entries of the caller and changes nothing. Takes seconds for thousands of entries.',
+    query: auditQuerySchema,
+    answer: { description: 'The findings, the most serious kind first.', schema: auditSchema },
   },
   list: {
     route: 'GET /api/v1/context',

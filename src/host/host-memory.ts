@@ -87,5 +87,7 @@ function memoryIn(namespace: string, store: () => Promise<MemoryStore>, events: 
       return existed;
     },
     count: async () => (await own()).count(),
+    noteOutcome: async (keys, outcome) => (await own()).noteOutcome(keys, outcome),
+    audit: async (options) => (await own()).audit(options),
   };
 }

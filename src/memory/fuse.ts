@@ -18,6 +18,8 @@ export interface Ranked {
   readonly keyword: Place | null;
   /** The share of the dense half; the other half gets the rest. */
   readonly share: number;
+  /** The factor on the score of an entry that hurt more attempts than it helped; 1 for others. */
+  readonly trust: number;
 }
 
 interface Place {
@@ -46,16 +48,36 @@ export function fuse(halves: Halves, fusion: Fusion): Ranked[] {
     const inDense = dense.byId.get(id) ?? null;
     const inKeyword = keyword.byId.get(id) ?? null;
     const exact = halves.exact.get(id) ?? null;
-    return { id, score: score(inDense, inKeyword), exact, dense: inDense, keyword: inKeyword, share };
-  }).sort((a, b) => exactRank(b.exact) - exactRank(a.exact) || b.score - a.score || a.id - b.id);
+    return {
+      id,
+      score: score(inDense, inKeyword),
+      exact,
+      dense: inDense,
+      keyword: inKeyword,
+      share,
+      trust: 1,
+    };
+  }).sort(bestFirst);
+}
+
+/** Exact matches first, then by score; ties by age. */
+export function bestFirst(a: Ranked, b: Ranked): number {
+  return exactRank(b.exact) - exactRank(a.exact) || b.score - a.score || a.id - b.id;
 }
 
 /** Only for results that are shown: many more are ranked. */
-export function explained({ exact, dense, keyword, share }: Ranked): Omit<Explanation, 'words' | 'summary'> {
+export function explained({
+  exact,
+  dense,
+  keyword,
+  share,
+  trust,
+}: Ranked): Omit<Explanation, 'words' | 'summary'> {
   return {
     exact,
     dense: dense && { ...dense, share },
     keyword: keyword && { ...keyword, share: 1 - share },
+    trust,
   };
 }
 

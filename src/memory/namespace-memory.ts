@@ -5,6 +5,7 @@ import { GeodeError } from '../base/errors.ts';
 import type { KeyedTurns } from '../base/keyed-turns.ts';
 import {
   type Answer,
+  type Audit,
   type Entry,
   type EntryVersion,
   type Filter,
@@ -16,12 +17,15 @@ import {
   type Paging,
   type Query,
   type Stored,
+  type UseOutcome,
 } from '../seams/memory.ts';
+import { audit } from './audit/audit.ts';
 import { checkedFilter, checkedKey, checkedPaging } from './prepare.ts';
 import { checkCategory, type RecallParts, recall } from './recall.ts';
 import { caughtUp, lanes, restoring, storeAll, storing } from './store-all.ts';
 import { keptEntries } from './truth/kept-entries.ts';
 import { countByCategory, listEntries, readEntry, readHistory } from './truth/read-entries.ts';
+import { addOutcome } from './truth/uses.ts';
 import { removeEntry } from './truth/write-entry.ts';
 
 export interface MemoryParts extends RecallParts {
@@ -103,5 +107,12 @@ export class NamespaceMemory implements Memory {
 
   async count(): Promise<ReadonlyMap<string, number>> {
     return this.#parts.truth.read((sql) => countByCategory(sql, this.namespace));
+  }
+  noteOutcome(keys: readonly string[], outcome: UseOutcome): Promise<void> {
+    return this.#parts.truth.transaction((sql) => addOutcome(sql, this.namespace, keys, outcome));
+  }
+
+  audit(options: Cancel = {}): Promise<Audit> {
+    return audit(this.#parts, this.namespace, options);
   }
 }

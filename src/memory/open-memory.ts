@@ -22,6 +22,7 @@ import { checkedNamespace } from './prepare.ts';
 import { storeId } from './truth/positions.ts';
 import { totals } from './truth/read-entries.ts';
 import { Truth } from './truth/truth.ts';
+import { UseCounter } from './use-counter.ts';
 
 export interface MemoryOptions {
   /** The SQLite file; its folder must exist. */
@@ -50,15 +51,17 @@ export function openMemory(options: MemoryOptions): MemoryStore {
   const indexer = new Indexer(truth, index, queue);
   // Finish the work that an earlier process left.
   if (options.indexing !== 'on demand') indexer.wake();
+  const now = options.now ?? Date.now;
   return new OpenMemory({
     truth,
     queue,
     index,
     indexer,
+    uses: new UseCounter(truth, now),
     turns: new KeyedTurns(),
     secrets: options.secrets ?? (() => []),
     pendingText: options.pendingText ?? PENDING_TEXT,
-    now: options.now ?? Date.now,
+    now,
   });
 }
 
@@ -102,6 +105,9 @@ class OpenMemory implements MemoryStore {
   async stop(): Promise<void> {
     await this.#parts.indexer.stop();
     await this.#parts.index.stop();
+    await this.#parts.uses.flush().catch(() => {
+      // Counts are not worth a failed stop.
+    });
     this.#parts.truth[Symbol.dispose]();
   }
 

@@ -7,7 +7,7 @@ import { GeodeError, reasonOf } from '../base/errors.ts';
 import { wordHash, words } from '../base/words.ts';
 import { type Answer, type Half, memoryLimits, type Query, type Result } from '../seams/memory.ts';
 import type { EmbedQueue } from './embed/embed-queue.ts';
-import { explained, fuse, type Ranked } from './fuse.ts';
+import { bestFirst, explained, fuse, type Ranked } from './fuse.ts';
 import type { Hits, Search, SearchIndex } from './index/search-index.ts';
 import type { Indexer } from './indexer.ts';
 import { type CheckedQuery, checkedQuery } from './prepare.ts';
@@ -23,12 +23,15 @@ import {
   wordsOfEntries,
 } from './truth/read-entries.ts';
 import type { Truth } from './truth/truth.ts';
+import { trustOfEntries } from './truth/uses.ts';
+import type { UseCounter } from './use-counter.ts';
 
 export interface RecallParts {
   readonly truth: Truth;
   readonly index: SearchIndex;
   readonly indexer: Indexer;
   readonly queue: EmbedQueue;
+  readonly uses: UseCounter;
   readonly now: () => number;
 }
 
@@ -72,7 +75,13 @@ export async function recall(
   );
   const capped = keyword.hits?.cut === true || dense.hits?.cut === true;
   return {
-    ...page(parts, stillThere(parts, ranked, search, [keyword.hits, dense.hits]), search, asked, queryWords),
+    ...page(
+      parts,
+      trusted(parts, stillThere(parts, ranked, search, [keyword.hits, dense.hits])),
+      search,
+      asked,
+      queryWords,
+    ),
     totalIs: capped ? 'capped' : 'exact',
     degraded: [degraded('dense', dense), degraded('keyword', keyword)].flat(),
   };
@@ -204,8 +213,25 @@ function stillThere(
   });
 }
 
+/** Entries that hurt more attempts than they helped lose a part of their score. */
+function trusted({ truth }: RecallParts, ranked: readonly Ranked[]): readonly Ranked[] {
+  const trust = truth.read((sql) =>
+    trustOfEntries(
+      sql,
+      ranked.map(({ id }) => id),
+    ),
+  );
+  if (trust.size === 0) return ranked;
+  return ranked
+    .map((each) => {
+      const factor = trust.get(each.id) ?? 1;
+      return { ...each, trust: factor, score: each.score * factor };
+    })
+    .sort(bestFirst);
+}
+
 function page(
-  { truth }: RecallParts,
+  { truth, uses }: RecallParts,
   all: readonly Ranked[],
   { namespace, now }: Search,
   { text, limit, offset }: CheckedQuery,
@@ -220,9 +246,10 @@ function page(
       if (there === undefined) return [];
       const shared = queryWords.filter((word) => there.words.has(wordHash(word)));
       const why = { ...explained(ranked), words: shared };
-      const summary = summaryOf(text, why);
+      const summary = summaryOf(text, why, there.entry.uses);
       return [{ entry: there.entry, score: ranked.score, why: { ...why, summary } }];
     });
+    uses.recalled(ids.filter((id) => found.has(id)));
     return { results, total: all.length };
   });
 }

@@ -67,6 +67,9 @@ export function chatMemory(store: Pick<MemoryStore, 'in'>, user: string, chat: s
         names.map((name) => [name, counts.reduce((all, count) => all + (count.get(name) ?? 0), 0)]),
       );
     },
+    // Programs in a sandbox do not judge the entries of their user.
+    noteOutcome: (keys, outcome) => own.noteOutcome(keys, outcome),
+    audit: (options) => own.audit(options),
   };
 }
 

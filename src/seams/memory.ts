@@ -68,7 +68,21 @@ export interface Entry {
   readonly supersededBy: string | null;
   /** Why this may no longer be true; null if there is no reason to doubt it. */
   readonly stale: 'expired' | 'superseded' | null;
+  readonly uses: Uses;
 }
+
+/** How often an entry was found, and whether that helped. Written about once a second; a killed process loses that second. */
+export interface Uses {
+  /** How often it was among the results of a search. */
+  readonly recalled: number;
+  readonly lastRecalledAt: Date | null;
+  /** Attempts that had the entry in their prompt, and passed. */
+  readonly helped: number;
+  /** Attempts that had it in their prompt, and failed. It loses weight in search. */
+  readonly hurt: number;
+}
+
+export type UseOutcome = 'helped' | 'hurt';
 
 /** An earlier version of an entry, kept when the next one was stored. */
 export type EntryVersion = Pick<
@@ -77,7 +91,7 @@ export type EntryVersion = Pick<
 >;
 
 /** A complete entry, for transfer to another memory. */
-export interface KeptEntry extends Omit<Entry, 'stale'> {
+export interface KeptEntry extends Omit<Entry, 'stale' | 'uses'> {
   readonly searchText: string | null;
   /** Earlier versions, newest first. */
   readonly versions: readonly EntryVersion[];
@@ -130,6 +144,8 @@ export interface Explanation {
   readonly exact: 'key' | 'identifier' | 'error' | null;
   readonly dense: HalfScore | null;
   readonly keyword: HalfScore | null;
+  /** 1, or less for an entry that hurt more attempts than it helped: the factor on its score. */
+  readonly trust: number;
   /** The words of the query that the entry contains, in their indexed form. */
   readonly words: readonly string[];
   /** The explanation as one sentence: "it has lemon, cake; number 2 in meaning". */
@@ -169,6 +185,28 @@ export interface Page {
   readonly total: number;
 }
 
+export const findingKinds = ['secret', 'contradiction', 'duplicate', 'stale', 'never-recalled'] as const;
+
+/** A problem that an audit found. An audit changes nothing. */
+export interface Finding {
+  readonly kind: (typeof findingKinds)[number];
+  /** The entries that it is about; of two, the one to remove comes first. */
+  readonly keys: readonly string[];
+  /** One sentence with the reason, without the secret if it is about one. */
+  readonly evidence: string;
+  /** The command that removes the problem. */
+  readonly mend: string;
+}
+
+export interface Audit {
+  /** The most serious kind first. */
+  readonly findings: readonly Finding[];
+  /** How many entries were read. */
+  readonly checked: number;
+  /** Whether pairs were also compared by meaning; a large memory, or one without a model, is compared by words only. */
+  readonly compared: 'words and meaning' | 'words';
+}
+
 /** One namespace. Calls on the same key take effect one after another, in call order. */
 export interface Memory {
   readonly namespace: string;
@@ -205,6 +243,10 @@ export interface Memory {
   forget(key: string): Promise<boolean>;
   /** Entries per category: built-in categories always, others when used. */
   count(): Promise<ReadonlyMap<Category, number>>;
+  /** Counts whether the attempt that had these entries in its prompt passed. Unknown keys are ignored. */
+  noteOutcome(keys: readonly string[], outcome: UseOutcome): Promise<void>;
+  /** Reads all entries and reports secrets, contradictions, duplicates, and entries that are stale or never found. */
+  audit(options?: Cancel): Promise<Audit>;
 }
 
 export interface PartHealth {

@@ -1,7 +1,7 @@
 import type { Cancel } from '../base/cancel.ts';
 import { isGeodeError } from '../base/errors.ts';
 import { shortenMiddle } from '../base/shorten-middle.ts';
-import type { Memory } from '../seams/memory.ts';
+import type { Memory, UseOutcome } from '../seams/memory.ts';
 import type { SolveEvent } from '../seams/solve.ts';
 import { type Crystal, crystalPrefix } from './crystal.ts';
 import type { Crystals } from './crystals.ts';
@@ -57,5 +57,15 @@ export class Hints {
 
   block(): RecallBlock {
     return recallBlock(this.#found, this.#notes, this.#mostTokens);
+  }
+
+  /** Counts for entries that an attempt had in its prompt whether it passed. Continues without memory if it is down. */
+  async note(keys: readonly string[], outcome: UseOutcome): Promise<void> {
+    if (keys.length === 0) return;
+    try {
+      await this.#memory.noteOutcome(keys, outcome);
+    } catch (thrown) {
+      if (!isGeodeError(thrown, 'memory_down')) throw thrown;
+    }
   }
 }

@@ -9,6 +9,7 @@ import { Author } from './author.ts';
 import type { Crystal } from './crystal.ts';
 import type { Crystals } from './crystals.ts';
 import { Hints } from './hints.ts';
+import type { RecallBlock } from './recall-block.ts';
 import { similarity } from './similarity.ts';
 import type { SolveTable } from './solve-table.ts';
 import { Trial } from './trial.ts';
@@ -42,7 +43,7 @@ export class Loop {
   readonly #hints: Hints;
   readonly #most: number;
   /** Hints in the last prompt. */
-  #shown: readonly Crystal[] = [];
+  #shown: RecallBlock | null = null;
 
   constructor(
     shop: LoopParts,
@@ -81,6 +82,7 @@ export class Loop {
       if (this.#overBudget()) return this.#end('budget-spent', 'The budget for this problem is spent.');
       const done = yield* this.#attempt(current);
       if (typeof done === 'string') return this.#end('needs-person', done);
+      await this.#hints.note(this.#shown?.keys ?? [], done.state === 'passed' ? 'helped' : 'hurt');
       if (done.state === 'passed') return yield* this.#succeed(done);
       const again = this.#log.repeated(done);
       if (again !== undefined) return this.#end('needs-person', again);
@@ -139,16 +141,16 @@ export class Loop {
   }
 
   #write(begun: Attempt): AsyncGenerator<SolveEvent, Attempt | string> {
-    const { text, crystals } = this.#hints.block();
-    this.#shown = crystals;
-    return this.#author.write(begun, text);
+    const block = this.#hints.block();
+    this.#shown = block;
+    return this.#author.write(begun, block.text);
   }
 
   async *#succeed(attempt: Attempt): AsyncGenerator<SolveEvent, SolveResult> {
     if (attempt.verdict?.label !== 'verified')
       return this.#end('unverified', attempt.verdict?.reason ?? '', attempt);
     const { crystals } = this.#shop;
-    for (const shown of this.#shown) await crystals.helped(shown);
+    for (const shown of this.#shown?.crystals ?? []) await crystals.helped(shown);
     const failed = this.#log.all.filter(({ state }) => state === 'failed');
     const { key, change } = await crystals.keep(this.#request, this.#id, attempt, failed);
     yield { type: 'crystal', key, change };

@@ -11,6 +11,8 @@ export interface RecallBlock {
   readonly tokens: number;
   /** The crystals in the block. */
   readonly crystals: readonly Crystal[];
+  /** The keys of all entries in the block, crystals included. */
+  readonly keys: readonly string[];
 }
 
 const shortest = 200;
@@ -26,25 +28,28 @@ export function recallBlock(
   mostTokens: number,
 ): RecallBlock {
   const used: Crystal[] = [];
+  const keys: string[] = [];
   const texts = new Set<string>();
   const lines: string[] = [];
   let tokens = 0;
-  const add = (heading: string, text: string): boolean => {
+  const add = (heading: string, { key }: { readonly key: string }, text: string): boolean => {
     const same = text.replace(/\s+/g, ' ').trim();
     if (same === '' || texts.has(same)) return false;
     const begun = lines.includes(heading) ? [] : [heading];
     const piece = fitting(text, (cut) => cost([...begun, quote(cut)]) <= mostTokens - tokens);
     if (piece === undefined) return false;
     texts.add(same);
+    keys.push(key);
     const more = [...begun, quote(piece)];
     lines.push(...more);
     tokens += cost(more);
     return true;
   };
   for (const crystal of crystals)
-    if (add('Earlier solutions of similar problems; they may not fit:', textOf(crystal))) used.push(crystal);
-  for (const note of notes) add('Notes that may help:', textOfNote(note));
-  return { text: lines.join('\n'), tokens, crystals: used };
+    if (add('Earlier solutions of similar problems; they may not fit:', crystal, textOf(crystal)))
+      used.push(crystal);
+  for (const note of notes) add('Notes that may help:', note, textOfNote(note));
+  return { text: lines.join('\n'), tokens, crystals: used, keys };
 }
 
 /** Each line also costs its line break. */

@@ -106,7 +106,8 @@ test('every route under /api refuses a caller without a key, and one whose key h
     const plain = await fetch(host.server.url + path, { method });
     expect(plain.status, `${method} ${operation.path}`).toBe(401);
     await plain.arrayBuffer();
-    if (/context\b|context\//.test(operation.path) && !operation.path.includes('contexts')) continue;
+    if (/context\b|context\/|memory\/audit/.test(operation.path) && !operation.path.includes('contexts'))
+      continue;
     const scoped = await nobody(path, request);
     expect(scoped.status, `${method} ${operation.path} ${scoped.text}`).toBe(403);
   }

@@ -31,6 +31,7 @@ test('the document is OpenAPI 3.1 and names every path', () => {
     '/api/v1/keys',
     '/api/v1/keys/{id}',
     '/api/v1/machine',
+    '/api/v1/memory/audit',
     '/api/v1/memory/reindex',
     '/api/v1/memory/stats',
     '/health',

@@ -99,7 +99,14 @@ it('CH-1: telegram: stickers, contacts and places get one word instead of turns,
   await using world = await platformScene('telegram', platform, echo);
   const { telegram } = platform;
   const ann = Number(platform.ann);
-  const sticker = { file_id: 's', file_unique_id: 's', type: 'regular', width: 1, height: 1, is_animated: false };
+  const sticker = {
+    file_id: 's',
+    file_unique_id: 's',
+    type: 'regular',
+    width: 1,
+    height: 1,
+    is_animated: false,
+  };
   telegram.write(ann, '', { text: undefined, sticker: { ...sticker, is_video: false } });
   telegram.write(ann, '', { text: undefined, contact: { phone_number: '1', first_name: 'Bob' } });
   telegram.write(ann, '', { text: undefined, location: { latitude: 1, longitude: 1 } });

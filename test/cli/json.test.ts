@@ -240,6 +240,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('memory get', [id]);
     await values('memory ls');
     await values('memory search', ['fact']);
+    await values('memory audit');
     await values('memory stats');
     await values('memory export');
     await writeFile(join(world.folder, 'notes.md'), '# Notes\n\nAnother fact.\n');

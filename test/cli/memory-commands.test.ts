@@ -227,6 +227,24 @@ describe('CLI-1: geode gateway and keys', { timeout: 300_000 }, () => {
     await server.stop();
   });
 
+  test('MEM-9: audit finds what is wrong, and what it says to run removes it, with and without a host', async () => {
+    const ownHome = join(folder.path, 'audited-home');
+    const ask = (...args: string[]) => geode(['memory', ...args], { home: ownHome });
+    await ask('add', 'The API listens on port 8080.', '--id', 'port/old');
+    await ask('add', 'The API listens on port 9090.', '--id', 'port/new');
+    const alone = await ask('audit');
+    expect(alone).toMatchObject({ code: 0, stderr: '' });
+    expect(alone.stdout).toContain('Contradictions (1)\n  port/old\n    one says 8080, the other 9090');
+    const server = await start(ownHome);
+    expect((await ask('audit')).stdout).toBe(alone.stdout);
+    const [, mend = ''] = alone.stdout.match(/^ +geode memory (rm .+)$/m) ?? [];
+    expect(await ask(...mend.split(' '))).toMatchObject({ code: 0 });
+    const after = await ask('audit');
+    expect(after.stdout).toMatch(/^Nothing found\. 1 entry checked, compared by words( and meaning)?\.\n$/);
+    expect((await ask('get', 'port/new')).stdout).toContain('recalled 0×');
+    await server.stop();
+  });
+
   test('the CLI and a running server work on the same memory', async () => {
     const ownHome = join(folder.path, 'shared-home');
     const server = await start(ownHome);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { MemoryStore } from '../../src/seams/memory.ts';
+import { auditContract } from './memory/audit.ts';
 import { keepingContract } from './memory/keeping.ts';
 import { recallContract } from './memory/recall.ts';
 import { type MemoryScene, memoryScene, type OpenForTest } from './memory/scene.ts';
@@ -22,5 +23,6 @@ export function memoryContract(name: string, open: (options: OpenForTest) => Mem
     recallContract(scene);
     keepingContract(scene);
     upkeepContract(scene);
+    auditContract(scene);
   });
 }

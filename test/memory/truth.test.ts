@@ -78,7 +78,7 @@ describe('the memory file', () => {
     }
     const db = new DatabaseSync(file);
     for (const name of ['begins', 'changes', 'ends']) db.exec(`DROP TRIGGER debt_${name}`);
-    db.exec('DROP VIEW entry_view; DROP INDEX entries_in_thread; DROP TABLE debts');
+    db.exec('DROP VIEW entry_view; DROP INDEX entries_in_thread; DROP TABLE debts; DROP TABLE uses');
     for (const column of ['thread', 'position', 'date', 'context', 'near'])
       db.exec(`ALTER TABLE entries DROP COLUMN ${column}`);
     db.exec(`CREATE VIEW entry_view AS SELECT * FROM entries; UPDATE entries SET model = NULL`);

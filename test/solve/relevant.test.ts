@@ -27,8 +27,12 @@ function result(cosine: number | null, exact: Explanation['exact'] = null): Resu
       ...{ key: 'k', content: 'c', category: 'core', tags: [], sources: [], identifiers: [] },
       ...{ version: 1, sightings: 1, createdAt: now, updatedAt: now, validUntil: null, thread: null },
       ...{ order: null, context: null, date: null, supersededBy: null, stale: null },
+      uses: { recalled: 0, lastRecalledAt: null, helped: 0, hurt: 0 },
     },
     score: 1,
-    why: { exact, dense: cosine === null ? null : score(cosine), keyword: null, words: [], summary: '' },
+    why: {
+      ...{ exact, dense: cosine === null ? null : score(cosine), keyword: null },
+      ...{ trust: 1, words: [], summary: '' },
+    },
   };
 }

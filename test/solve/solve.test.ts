@@ -69,6 +69,20 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(shop.server.calls).toHaveLength(3);
   });
 
+  it('MEM-9: counts for a recalled entry whether the attempts that had it passed', async () => {
+    await using shop = await open(
+      answers(solution(crashing), reflection('m is not defined'), solution(right)),
+    );
+    const memory = shop.memory.in('alice');
+    const note = 'To double a number in Python, write a function double(n) that gives twice the number.';
+    await memory.store({ key: 'note', content: note, category: 'project', source: 'a test' });
+    await shop.memory.settled();
+    const { result } = await shop.solve({ problem, tests, language: 'python' });
+    expect(result).toMatchObject({ outcome: 'solved', attempts: 2 });
+    expect(shop.server.calls[0]?.prompt).toContain(note);
+    expect((await memory.get('note'))?.uses).toMatchObject({ helped: 1, hurt: 1 });
+  });
+
   it('CRY-4: a crystal that fails the present tests is doubted and only a hint', async () => {
     await using shop = await open(
       answers(solution(right), solution('def double(n):\n    return str(2 * n)\n')),

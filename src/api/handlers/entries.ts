@@ -41,6 +41,10 @@ export const entryHandlers: Handlers<typeof entries> = {
     const categories = [...(await memory.count())].map(([name, count]) => ({ name, count }));
     return { categories, total: categories.reduce((sum, { count }) => sum + count, 0) };
   },
+  async audit(_, { memory, left }) {
+    const { findings, ...facts } = await memory.audit({ signal: left });
+    return { findings: findings.map(({ keys, ...finding }) => ({ ...finding, ids: keys })), ...facts };
+  },
   async list(asked, { memory }) {
     const page = await memory.list(filterOf(asked));
     return { entries: page.entries.map(shownEntry), total: page.total };

@@ -25,6 +25,7 @@ export function shownEntry(entry: Entry) {
     date: entry.date?.toISOString() ?? null,
     supersededBy: entry.supersededBy,
     stale: entry.stale,
+    uses: { ...entry.uses, lastRecalledAt: entry.uses.lastRecalledAt?.toISOString() ?? null },
   };
 }
 

@@ -9,6 +9,7 @@ import type {
   HalfScore,
   Page,
   Result,
+  Uses,
 } from '../../seams/memory.ts';
 import { printable } from './printable.ts';
 
@@ -31,10 +32,17 @@ export function renderEntry(entry: Entry): string {
     `version ${entry.version}, stored ${entry.sightings}×`,
     `created ${entry.createdAt.toISOString()}, changed ${entry.updatedAt.toISOString()}`,
     `from ${printable(entry.sources.join(', '))}`,
+    usesOf(entry.uses),
   ];
   return [title(entry), ...facts.map((fact) => styleText('dim', fact)), '', printable(entry.content)].join(
     '\n',
   );
+}
+
+function usesOf({ recalled, helped, hurt, lastRecalledAt }: Uses): string {
+  const last = lastRecalledAt === null ? '' : `, last ${lastRecalledAt.toISOString()}`;
+  const attempts = helped + hurt === 0 ? '' : `; helped ${helped}, hurt ${hurt}`;
+  return `recalled ${recalled}×${last}${attempts}`;
 }
 
 export function renderVersion({ version, updatedAt, content }: EntryVersion): string {
@@ -67,13 +75,14 @@ function staleness({ stale, supersededBy, validUntil }: Entry): string {
     : `expired ${validUntil?.toISOString() ?? ''}`;
 }
 
-function reasonFor({ exact, dense, keyword, words: indexed }: Explanation, content: string): string {
+function reasonFor({ exact, dense, keyword, trust, words: indexed }: Explanation, content: string): string {
   const matched = asWritten(content, indexed);
   const exactReason = exact && `the whole ${exact} matches`;
   const reasons = [
     exactReason,
     keyword && `words ${half(keyword)}${matched.length > 0 ? ` (${matched.join(', ')})` : ''}`,
     dense && `meaning ${half(dense)}`,
+    trust < 1 && `× ${trust.toFixed(2)}: it hurt more attempts than it helped`,
   ];
   return reasons.filter(Boolean).join(' · ');
 }

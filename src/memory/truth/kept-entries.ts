@@ -22,7 +22,7 @@ export function keptEntries(sql: Sql, search: Omit<Search, 'depth'>, after: numb
   const entries = rows.flatMap((row) => {
     const entry = found.get(numberOf(row, 'id'));
     if (entry === undefined) return [];
-    const { stale: _, ...kept } = entry;
+    const { stale: _, uses: __, ...kept } = entry;
     const versions = readHistory(sql, search.namespace, entry.key);
     return [{ ...kept, searchText: textOrNull(row, 'search_text'), versions }];
   });

@@ -45,6 +45,23 @@ export function readWithWords(
   );
 }
 
+/** The next entries of the namespace after an id, oldest first, each with the vector of its first chunk. */
+export function entriesAfter(
+  sql: Sql,
+  namespace: string,
+  { after, limit, model, now }: { after: number; limit: number; model: number | null; now: number },
+): { id: number; entry: Entry; vector: Uint8Array | null }[] {
+  const rows = sql.all`
+    SELECT e.*, v.vector FROM entry_view e
+      LEFT JOIN vectors v ON v.entry = e.id AND v.chunk = 0 AND e.model = ${model}
+    WHERE e.namespace = ${namespace} AND e.id > ${after} ORDER BY e.id LIMIT ${limit}`;
+  return rows.map((row) => ({
+    id: numberOf(row, 'id'),
+    entry: entryOf(row, now),
+    vector: row.vector === null ? null : bytesOf(row, 'vector'),
+  }));
+}
+
 function rowsOfEntries(sql: Sql, namespace: string, ids: readonly number[]): Row[] {
   return sql.all`
     SELECT * FROM entry_view WHERE namespace = ${namespace}
@@ -177,5 +194,11 @@ function entryOf(row: Row, now: number): Entry {
     date: dateOrNull(row, 'date'),
     supersededBy,
     stale: supersededBy === null ? (expired ? 'expired' : null) : 'superseded',
+    uses: {
+      recalled: numberOf(row, 'recalled'),
+      lastRecalledAt: dateOrNull(row, 'last_recalled'),
+      helped: numberOf(row, 'helped'),
+      hurt: numberOf(row, 'hurt'),
+    },
   };
 }

@@ -144,12 +144,31 @@ CREATE VIRTUAL TABLE IF NOT EXISTS word_index USING fts5(
 CREATE VIRTUAL TABLE IF NOT EXISTS word_vocabulary USING fts5vocab(word_index, 'col');
 `;
 
+/** How entries are used. The time when counting began tells an entry that nobody found from one that nobody counted. */
+const addUses = `
+CREATE TABLE uses (
+  entry INTEGER PRIMARY KEY REFERENCES entries ON DELETE CASCADE,
+  recalled INTEGER NOT NULL DEFAULT 0,
+  last_recalled INTEGER,
+  helped INTEGER NOT NULL DEFAULT 0,
+  hurt INTEGER NOT NULL DEFAULT 0
+) STRICT;
+INSERT OR IGNORE INTO meta VALUES ('uses since', CAST(unixepoch() * 1000 AS TEXT));
+DROP VIEW entry_view;
+CREATE VIEW entry_view AS SELECT e.*,
+  (SELECT json_group_array(value ORDER BY position) FROM labels WHERE entry = e.id AND kind = 'tag') AS tags,
+  (SELECT json_group_array(value ORDER BY position) FROM labels WHERE entry = e.id AND kind = 'source') AS sources,
+  (SELECT json_group_array(value ORDER BY position) FROM labels WHERE entry = e.id AND kind = 'identifier') AS identifiers,
+  coalesce(u.recalled, 0) AS recalled, u.last_recalled, coalesce(u.helped, 0) AS helped, coalesce(u.hurt, 0) AS hurt
+FROM entries e LEFT JOIN uses u ON u.entry = e.id;
+`;
+
 /** Formats 1 to 4 are in the header of the file; they are older than the table of formats. */
 const formats = { withPlaces: 4 } as const;
 
 export const memoryChapter: Chapter = {
   name: 'memory',
-  changes: [schema],
+  changes: [schema, addUses],
   adopt(connection) {
     const format = Number(connection.sql.get`PRAGMA user_version`?.user_version);
     if (format >= formats.withPlaces) return format - formats.withPlaces + 1;

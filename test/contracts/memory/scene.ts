@@ -16,6 +16,8 @@ export interface MemoryScene extends AsyncDisposable {
   readonly memory: Memory;
   readonly embedder: WordEmbedder;
   readonly clock: { now: number };
+  /** The values that must never be stored; a test may add one. */
+  readonly secrets: string[];
   /** The same file again, after its store was stopped. */
   reopen(embedder?: WordEmbedder, more?: Pick<OpenForTest, 'pendingText'>): MemoryScene;
   keysOf(text: string, more?: object): Promise<readonly string[]>;
@@ -39,6 +41,7 @@ export function memoryScene(open: (options: OpenForTest) => MemoryStore): Memory
       memory,
       embedder,
       clock,
+      secrets,
       reopen: (other = embedder, changed = {}) => opened(other, changed),
       keysOf: async (text, more = {}) =>
         (await memory.recall({ text, ...more })).results.map(({ entry: found }) => found.key),
