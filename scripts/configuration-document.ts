@@ -28,7 +28,7 @@ const introductions: Readonly<Record<string, string>> = {
   oci: 'Images without an engine: gVisor or runc ([runtimes.md](runtimes.md)).',
   apple: "Apple's container program on macOS ([runtimes.md](runtimes.md)).",
   sandbox: 'Limits and life of sandboxes ([sandboxes.md](sandboxes.md)).',
-  memory: 'What agents remember ([memory.md](memory.md)).',
+  memory: 'The memory of agents ([memory.md](memory.md)).',
   qdrant: 'The Qdrant server, when `memory.index` is `qdrant`.',
   gateway: 'The HTTP API ([http-api.md](http-api.md)).',
   e2b: "The API for E2B's SDKs ([e2b.md](e2b.md)).",
@@ -43,7 +43,7 @@ const introductions: Readonly<Record<string, string>> = {
   images: 'Building, pulling and storing images ([images.md](images.md)).',
   chat: 'Chats and their limits ([gateway.md](gateway.md)).',
   channels: 'Telegram, Discord, Slack and WhatsApp ([gateway.md](gateway.md)).',
-  egress: 'What sandboxes may reach ([egress.md](egress.md)).',
+  egress: 'The hosts that sandboxes may reach ([egress.md](egress.md)).',
   mcp: 'Tools for agents, and your own MCP servers ([mcp.md](mcp.md)).',
   security: 'The command policy and mounts ([sandboxes.md](sandboxes.md)).',
 };
