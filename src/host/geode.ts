@@ -272,12 +272,17 @@ function uidsOf({ sandbox: { first_uid: first, uids: count } }: Config): UidRang
   return first === null ? undefined : { first, count };
 }
 
-/** The registries that the config allows, and those of the images in the config. */
+/**
+ * The registries that the config allows, and those of the images in the config. `localhost/…` names images that are
+ * built here: to pull one, the engine would call this machine.
+ */
 function registriesOf({ images, docker, runs, e2b, container_agent: agent }: Config): readonly string[] {
   const named = [docker.image, agent.image, ...Object.values(runs.images), ...Object.values(e2b.templates)];
   return [
     ...images.registries,
-    ...named.flatMap((image) => (image === undefined ? [] : [registryOf(image)])),
+    ...named
+      .flatMap((image) => (image === undefined ? [] : [registryOf(image)]))
+      .filter((registry) => registry !== 'localhost'),
   ];
 }
 

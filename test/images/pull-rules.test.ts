@@ -100,6 +100,10 @@ describe.skipIf(missing !== '')(
           message: expect.stringContaining('127.0.0.1'),
         });
       expect(calls).toBe(0);
+      // The images that Geode builds have this name in the config, and nobody pulls them.
+      expect(await refusal(alice.images.pull('localhost/inside/x:1'))).toMatchObject({
+        code: 'image_not_allowed',
+      });
       expect(await refusal(operator.runs.run('echo', 'shell', { image }))).toMatchObject({
         code: expect.stringMatching(/^(pull_failed|image_missing)$/),
       });
