@@ -14,10 +14,9 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { HostLockOptions } from '../machine/host-lock.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { extractText } from '../memory/extract/extract.ts';
-import { createRuns, type Runs } from '../runs/index.ts';
+import { createRuns, type Runs, type WatchRun } from '../runs/index.ts';
 import { defaultImages } from '../runs/languages/index.ts';
 import { PullAllowance, registryOf } from '../runs/pull-rules.ts';
-import { redactedRuns } from '../runs/redacted-runs.ts';
 import { RunImages } from '../runs/run-images.ts';
 import { imagesProgram } from '../runtimes/guest-binary.ts';
 import { allRuntimes, availableRuntimes, chooseRuntime, type ProbedRuntime } from '../runtimes/index.ts';
@@ -56,7 +55,7 @@ export interface Geode {
   /** The configured runtime, or the one named. */
   runtime(name?: RuntimeName): Promise<Runtime>;
   /** Runs of code. `pool: 'off'` for a single run: nothing is kept ready for the next one. */
-  runs(options?: { readonly pool?: 'on' | 'off' }): Runs;
+  runs(options?: { readonly pool?: 'on' | 'off'; readonly watch?: WatchRun }): Runs;
   /** Becomes the host of the persistent sandboxes and adopts the running ones. Only one process at a time can. */
   sandboxes(options?: HostingOptions): Promise<Sandboxes>;
   /** The existing sandboxes, even while another process is their host. */
@@ -191,24 +190,23 @@ export function createGeode(
     imageStore: store,
     probe: () => availableRuntimes(runtimes),
     runtime,
-    runs: ({ pool = 'on' } = {}) =>
-      redactedRuns(
-        createRuns({
-          runtimes,
-          choose: runtime,
-          images: config.runs.images,
-          limits: config.runs.disk === undefined ? {} : { diskBytes: config.runs.disk },
-          most: mostLimits(config),
-          pool: { floor: config.runs.pool_floor, ceiling: pool === 'on' ? config.runs.pool_ceiling : 0 },
-          prestart: config.runs.start_ahead,
-          concurrency: config.runs.concurrency,
-          mostWaiting: config.runs.queue,
-          pullDeadlineMs: config.runs.pull_timeout * 1000,
-          imageCache: images,
-          egress,
-        }),
-        egress.secretValues,
-      ),
+    runs: ({ pool = 'on', watch } = {}) =>
+      createRuns({
+        runtimes,
+        choose: runtime,
+        images: config.runs.images,
+        limits: config.runs.disk === undefined ? {} : { diskBytes: config.runs.disk },
+        most: mostLimits(config),
+        pool: { floor: config.runs.pool_floor, ceiling: pool === 'on' ? config.runs.pool_ceiling : 0 },
+        prestart: config.runs.start_ahead,
+        concurrency: config.runs.concurrency,
+        mostWaiting: config.runs.queue,
+        pullDeadlineMs: config.runs.pull_timeout * 1000,
+        imageCache: images,
+        egress,
+        secretValues: egress.secretValues,
+        watch,
+      }),
     sandboxes: ({ tends = 'all', onPull = () => {}, ledger, ...lock } = {}) => {
       const options: SandboxesOptions = {
         runtimes,

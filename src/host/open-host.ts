@@ -113,9 +113,9 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   );
   const history = new RunTable(ledger, config.runs.keep);
   const runs = opened.use(
-    recordedRuns(app.runs({ pool: tends === 'nothing' ? 'off' : 'on' }), {
-      ...{ events, history, log },
-      secretValues: (user) => app.egress.secretValues(user),
+    app.runs({
+      pool: tends === 'nothing' ? 'off' : 'on',
+      watch: recordedRuns({ events, history, log, secretValues: app.egress.secretValues }),
     }),
   );
   reapInBackground(opened, runs);

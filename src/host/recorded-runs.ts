@@ -1,13 +1,9 @@
 import { reasonOf } from '../base/errors.ts';
-import { localUser } from '../base/identity.ts';
 import type { Log } from '../base/log.ts';
 import { RunRecorder } from '../runs/history/run-recorder.ts';
 import type { RunTable } from '../runs/history/run-table.ts';
-import type { Runs } from '../runs/index.ts';
-import type { RunOptions } from '../runs/options.ts';
+import type { WatchRun } from '../runs/index.ts';
 import type { EventSink } from '../seams/events.ts';
-import type { RunEvent } from '../seams/run.ts';
-import { foldRun } from '../seams/run-result.ts';
 
 export interface RecordedRunsOptions {
   readonly events: EventSink;
@@ -16,28 +12,19 @@ export interface RecordedRunsOptions {
   readonly log: Log;
 }
 
-/**
- * Wraps runs: sends their starts and ends to the event stream and stores finished ones. A run is named by
- * its sandbox.
- */
-export function recordedRuns(runs: Runs, { events, history, secretValues, log }: RecordedRunsOptions): Runs {
-  async function* stream(
-    code: string | Uint8Array,
-    language: string,
-    options: RunOptions = {},
-  ): AsyncGenerator<RunEvent> {
-    const user = options.user ?? localUser;
+/** Sends the starts and ends of runs to the event stream and stores finished ones. A run is named by its sandbox. */
+export function recordedRuns({ events, history, secretValues, log }: RecordedRunsOptions): WatchRun {
+  return (user, code) => {
     const recorder = new RunRecorder(code, secretValues(user));
-    try {
-      for await (const event of runs.stream(code, language, options)) {
+    return {
+      event(event) {
         recorder.add(event);
         if (event.type === 'sandbox-ready')
           events.emit(user, { type: 'run-start', run: event.sandbox.id, language: event.language });
-        yield event;
-      }
-    } finally {
-      const record = recorder.record();
-      if (record !== undefined) {
+      },
+      end() {
+        const record = recorder.record();
+        if (record === undefined) return;
         const { id, language, exitCode, durationMs } = record;
         try {
           history.add(user, record);
@@ -45,12 +32,7 @@ export function recordedRuns(runs: Runs, { events, history, secretValues, log }:
           log.warn({ err, run: id }, `A run could not be stored: ${reasonOf(err)}`);
         }
         events.emit(user, { type: 'run-end', run: id, language, exitCode, durationMs });
-      }
-    }
-  }
-  return {
-    ...runs,
-    stream,
-    run: (code, language, options = {}) => foldRun(stream(code, language, options), options),
+      },
+    };
   };
 }

@@ -7,7 +7,7 @@ import { protocolError } from '../base/protocol-error.ts';
 import type { Journal } from '../seams/journal.ts';
 import type { Process, ProcessEvent, SignalName, TerminalSize } from '../seams/process.ts';
 import { type GuestCommand, joinAttachment, type ProcessAttachment, startAttachment } from './attachment.ts';
-import { encodeFrame, encodeJson, frameTypes, largestPayload } from './frames.ts';
+import { encodeFrame, encodeJson, type Frame, frameTypes, largestPayload } from './frames.ts';
 import type { Link } from './link.ts';
 import { linkLost, parseJson } from './request.ts';
 import { guestExitSchema } from './schemas.ts';
@@ -85,8 +85,13 @@ export class ProcessStream implements Process {
     try {
       for (;;) {
         try {
-          yield* this.#follow();
-          return;
+          for await (const frame of this.#attachment.frames) {
+            const event = this.#eventOf(frame);
+            yield event;
+            if (event.type === 'exit') return;
+            this.#ack();
+          }
+          throw linkLost();
         } catch (error) {
           if (!isGeodeError(error, 'link_lost')) throw error;
         }
@@ -135,27 +140,21 @@ export class ProcessStream implements Process {
     return this.#send(encodeJson(frameTypes.resize, size));
   }
 
-  /** Events of the current attachment. Throws `link_lost` if it breaks before the exit. */
-  async *#follow(): AsyncGenerator<ProcessEvent> {
-    for await (const frame of this.#attachment.frames) {
-      if (frame.offset !== this.#offset)
-        throw this.#broken(`offset ${frame.offset} instead of ${this.#offset}`);
-      if (frame.type === frameTypes.exit) {
-        const exit = parseJson(Buffer.from(frame.payload), guestExitSchema);
-        this.#journal?.finish(exit);
-        this.#attachment.stream.end(encodeFrame(frameTypes.forget));
-        yield { type: 'exit', ...exit };
-        return;
-      }
-      const kind = outputKind(frame.type);
-      if (kind === undefined) throw this.#broken(`a frame of type ${frame.type}`);
-      this.#journal?.append(kind, frame.payload, frame.offset);
-      this.#offset += frame.payload.length;
-      this.#idleAttachments = 0;
-      yield { type: kind, bytes: frame.payload, offset: frame.offset };
-      this.#ack();
+  /** Records the frame in the journal first. */
+  #eventOf({ type, offset, payload }: Frame): ProcessEvent {
+    if (offset !== this.#offset) throw this.#broken(`offset ${offset} instead of ${this.#offset}`);
+    if (type === frameTypes.exit) {
+      const exit = parseJson(Buffer.from(payload), guestExitSchema);
+      this.#journal?.finish(exit);
+      this.#attachment.stream.end(encodeFrame(frameTypes.forget));
+      return { type: 'exit', ...exit };
     }
-    throw linkLost();
+    const kind = outputKind(type);
+    if (kind === undefined) throw this.#broken(`a frame of type ${type}`);
+    this.#journal?.append(kind, payload, offset);
+    this.#offset += payload.length;
+    this.#idleAttachments = 0;
+    return { type: kind, bytes: payload, offset };
   }
 
   /** A faster handle made the guest drop output that this one has not read, after it was recorded. */

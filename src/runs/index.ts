@@ -1,5 +1,6 @@
-import type { Cancel } from '../base/cancel.ts';
+import { type Cancel, onAbort } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
+import { localUser } from '../base/identity.ts';
 import { isOrphan } from '../pool/host-mark.ts';
 import { Pool } from '../pool/pool.ts';
 import { reap } from '../pool/reap.ts';
@@ -13,6 +14,7 @@ import { kindFor } from './kind.ts';
 import { defaultImages, languageOf } from './languages/index.ts';
 import type { RunOptions } from './options.ts';
 import { FairQueue } from './queue.ts';
+import { RedactedEvents } from './redacted-events.ts';
 import { type RunParts, streamRun } from './run.ts';
 import { RunImages } from './run-images.ts';
 
@@ -36,6 +38,18 @@ export interface RunsOptions {
   readonly imageCache?: RunImages;
   /** Opens the hatches of runs that may reach something. */
   readonly egress?: Egress;
+  /** The secrets of a user, which the output of a run never shows. */
+  readonly secretValues?: (user: string) => readonly string[];
+  readonly watch?: WatchRun | undefined;
+}
+
+/** Called when a run begins. The result receives every event that the reader of the run gets, and its end. */
+export type WatchRun = (user: string, code: string | Uint8Array) => RunWatcher;
+
+interface RunWatcher {
+  event(event: RunEvent): void;
+  /** The run ended, failed, or its reader left. */
+  end(): void;
 }
 
 interface RunsMetrics {
@@ -66,7 +80,7 @@ export interface Runs extends AsyncDisposable {
 export function createRuns(options: RunsOptions): Runs {
   const queue = new FairQueue(options);
   const pool = new Pool(options.pool);
-  const workshop: RunParts = {
+  const parts: RunParts = {
     queue,
     pool,
     images: options.imageCache ?? new RunImages(options),
@@ -79,23 +93,31 @@ export function createRuns(options: RunsOptions): Runs {
   };
   const active = new Set<AbortController>();
   async function* stream(code: string | Uint8Array, language: string, given: RunOptions = {}) {
+    const user = given.user || localUser;
+    const values = options.secretValues?.(user) ?? [];
+    const redacted = values.length === 0 ? undefined : new RedactedEvents(values);
+    const watcher = options.watch?.(user, code);
     const stop = new AbortController();
-    const cancel = () => stop.abort(given.signal?.reason);
-    given.signal?.addEventListener('abort', cancel, { once: true });
-    if (given.signal?.aborted) cancel();
+    using _cancelling = onAbort(given.signal, () => stop.abort(given.signal?.reason));
     active.add(stop);
     try {
-      yield* streamRun(workshop, code, languageOf(language), { ...given, signal: stop.signal });
+      const running = { ...given, signal: stop.signal };
+      for await (const event of streamRun(parts, code, languageOf(language), running)) {
+        for (const shown of redacted?.push(event) ?? [event]) {
+          watcher?.event(shown);
+          yield shown;
+        }
+      }
     } finally {
       active.delete(stop);
-      given.signal?.removeEventListener('abort', cancel);
+      watcher?.end();
     }
   }
   return {
     stream,
     run: (code, language, runOptions = {}) => foldRun(stream(code, language, runOptions), runOptions),
     async warm(language, count, runOptions = {}) {
-      const finding = kindFor(workshop, languageOf(language), runOptions);
+      const finding = kindFor(parts, languageOf(language), runOptions);
       let found = await finding.next();
       while (!found.done) found = await finding.next();
       await pool.reserve(found.value.kind, count, runOptions);

@@ -1,4 +1,4 @@
-import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
+import { throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 import type { Pool } from '../pool/pool.ts';
 import { hatchSpecOf, type OpenHatch } from '../seams/egress.ts';
@@ -6,16 +6,9 @@ import type { Command, ExitFacts } from '../seams/process.ts';
 import type { RunEvent } from '../seams/run.ts';
 import type { Sandbox } from '../seams/sandbox.ts';
 import { collectArtifacts } from './artifacts.ts';
-import { follow } from './follow.ts';
+import { follow, type OutputEvent } from './follow.ts';
 import { kindFor, type Supply } from './kind.ts';
-import {
-  buildFolder,
-  type Language,
-  placesIn,
-  type SourcePlaces,
-  type Step,
-  sourceName,
-} from './languages/language.ts';
+import { buildFolder, type Language, placesIn, type SourcePlaces, sourceName } from './languages/language.ts';
 import { checkRunOptions, defaultTimeoutMs, type RunOptions } from './options.ts';
 import { prestartInputOf } from './prestart/prestart-input.ts';
 import type { FairQueue } from './queue.ts';
@@ -69,11 +62,21 @@ export async function* streamRun(
     const { before, along } = packed({ ...options.files, [source]: sourceOf(code, language) });
     await bringIn(sandbox, before, language, options);
     const first = language.compile && { ...language.compile(places), files: along };
-    let exit = first && (yield* compile(sandbox, first, options));
+    let exit: ExitFacts | undefined;
+    if (first !== undefined) {
+      yield { type: 'compile-start' };
+      const compiling = { ...first, timeoutMs: compileTimeoutMs };
+      exit = yield* follow(sandbox, compiling, compileOutput, options);
+      yield { ...exit, type: 'compile-exit' };
+    }
     const prepareMs = clock.lap();
     if (exit === undefined || exit.exitCode === 0) {
       const command = { ...commandOf(language, places, options), ...(opening && { opening }) };
-      exit = yield* runCode(sandbox, first ? command : { ...command, files: along }, options);
+      const running = first ? command : { ...command, files: along };
+      yield { type: 'code-start' };
+      // Processes left by the code end with it, whenever the sandbox is removed.
+      exit = yield* follow(sandbox, { ...running, sole: true }, codeOutput, options);
+      yield { ...exit, type: 'exit' };
       const denied = sandbox.hatch?.denials(0) ?? [];
       if (denied.length > 0) yield { type: 'egress-denied', denied };
       yield* collectArtifacts(sandbox, options.artifacts ?? [], { signal: options.signal });
@@ -143,23 +146,6 @@ async function bringIn(
   ]);
 }
 
-async function* compile(
-  sandbox: Sandbox,
-  step: Step & Pick<Command, 'files'>,
-  cancel: Cancel,
-): AsyncGenerator<RunEvent, ExitFacts> {
-  yield { type: 'compile-start' };
-  for await (const event of follow(sandbox, { ...step, timeoutMs: compileTimeoutMs }, cancel)) {
-    if (event.type === 'exit') {
-      yield { ...event, type: 'compile-exit' };
-      return event;
-    }
-    if (event.type !== 'output-lost')
-      yield { type: 'compile-output', stream: event.type, bytes: event.bytes };
-  }
-  throw unfinished();
-}
-
 function commandOf(language: Language, places: SourcePlaces, options: RunOptions): Command {
   const { argv, env } = language.run(places);
   const { stdin, cwd, timeoutMs = defaultTimeoutMs } = options;
@@ -172,23 +158,10 @@ function commandOf(language: Language, places: SourcePlaces, options: RunOptions
   };
 }
 
-async function* runCode(
-  sandbox: Sandbox,
-  command: Command,
-  cancel: Cancel,
-): AsyncGenerator<RunEvent, ExitFacts> {
-  yield { type: 'code-start' };
-  // Processes left by the code end with it, whenever the sandbox is removed.
-  for await (const event of follow(sandbox, { ...command, sole: true }, cancel)) {
-    if (event.type === 'stdout' || event.type === 'stderr') yield { type: event.type, bytes: event.bytes };
-    else if (event.type === 'exit') {
-      yield event;
-      return event;
-    }
-  }
-  throw unfinished();
+function compileOutput({ type: stream, bytes }: OutputEvent): RunEvent {
+  return { type: 'compile-output', stream, bytes };
 }
 
-function unfinished(): GeodeError {
-  return new GeodeError('internal', 'The run ended without an exit record.');
+function codeOutput({ type, bytes }: OutputEvent): RunEvent {
+  return { type, bytes };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KernelFrames, type FramePiece } from '../../src/runs/contexts/frames.ts';
+import { type FramePiece, KernelFrames } from '../../src/runs/contexts/frames.ts';
 
 const token = 'ab'.repeat(16);
 const frame = (text: string, kind = '.') =>
@@ -18,7 +18,8 @@ function pieces(stream: string, chunkBytes: number): FramePiece[] {
 
 const outputOf = (all: FramePiece[]) =>
   Buffer.concat(all.flatMap((piece) => (piece.type === 'output' ? [piece.bytes] : []))).toString();
-const messagesOf = (all: FramePiece[]) => all.flatMap((piece) => (piece.type === 'message' ? [piece.json] : []));
+const messagesOf = (all: FramePiece[]) =>
+  all.flatMap((piece) => (piece.type === 'message' ? [piece.json] : []));
 
 describe('RUN-10: frames within output', () => {
   const stream = `a\u001e${frame('{"n":1}')}b\u001eab${frame('{"n"', '+')}between${frame(':2}')}\u001e${token.slice(0, 9)}`;

@@ -3,7 +3,7 @@ import { GeodeError } from '../../base/errors.ts';
 import type { LiveRunOptions } from '../../client/run-socket.ts';
 import type { RemoteRunEvent } from '../../client/runs.ts';
 import { languageNamed, languageOfFile } from '../../seams/languages.ts';
-import { languageNames, type RunEvent } from '../../seams/run.ts';
+import { languageNames } from '../../seams/run.ts';
 import { type Artifact, foldRun } from '../../seams/run-result.ts';
 import { type CliCommand, type CliContext, text, texts } from '../command.ts';
 import { connectRuns } from '../hosting.ts';
@@ -85,21 +85,12 @@ export const runCommand: CliCommand = {
     const options = { ...(await optionsFrom(context)), argv, ...stdin };
     return orNotRun(context, async () => {
       await using host = connectRuns(context);
-      const events = typed(host.client.runs.live(code, language, options));
-      return await showToEnd(events, context);
+      return await showToEnd(host.client.runs.live(code, language, options), context);
     });
   },
 };
 
-/** The names of languages are ours. */
-async function* typed(events: AsyncIterable<RemoteRunEvent>): AsyncGenerator<RunEvent> {
-  for await (const event of events) {
-    if (event.type !== 'sandbox-ready') yield event;
-    else yield { ...event, language: languageNamed(event.language) };
-  }
-}
-
-async function showToEnd(events: AsyncIterable<RunEvent>, context: CliContext): Promise<number> {
+async function showToEnd(events: AsyncIterable<RemoteRunEvent>, context: CliContext): Promise<number> {
   const { json, values, out, err } = context;
   const quiet = values.quiet === true || json;
   // Output that was already shown need not be kept.
@@ -107,7 +98,10 @@ async function showToEnd(events: AsyncIterable<RunEvent>, context: CliContext): 
     bytes: _,
     artifacts,
     ...result
-  } = await (json ? foldRun(events) : foldRun(showRun(events, quiet, context), { outputLimitBytes: 0 }));
+  } = await foldRun(
+    showRun(events, json ? 'nothing' : quiet ? 'output' : 'all', context),
+    json ? {} : { outputLimitBytes: 0 },
+  );
   const folder = text(values, 'output') ?? 'artifacts';
   const saved = artifacts.length === 0 ? [] : await save(folder, artifacts);
   if (json) {

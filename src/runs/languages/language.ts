@@ -3,7 +3,7 @@ import type { Command } from '../../seams/process.ts';
 import type { LanguageName } from '../../seams/run.ts';
 import type { Sandbox } from '../../seams/sandbox.ts';
 
-export interface Step {
+interface Step {
   readonly argv: readonly [string, ...string[]];
   readonly env?: Readonly<Record<string, string>>;
 }
