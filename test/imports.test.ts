@@ -13,7 +13,7 @@ const allowed: Readonly<Record<string, string>> = {
   host: 'agents api approvals base chat client config contract doors egress identity images journals ledger link machine mcp memory models pool previews runs runtimes sandboxes seams solve',
   mcp: 'api base client ledger seams',
   client: 'base contract journals runs sandboxes seams',
-  doors: 'api base egress ledger runs sandboxes seams',
+  doors: 'api base egress journals ledger memory previews runs sandboxes seams',
   api: 'base chat config contract egress identity journals memory previews runs runtimes sandboxes seams solve',
   chat: 'base ledger seams',
   agents: 'base journals ledger machine models package.json seams shell solve',

@@ -217,6 +217,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     ...['ledger', 'event-log'].map((name) => `test/ledger/${name}.test.ts`),
   ],
   'DR-3': ['test/doors/openai.test.ts'],
+  'DR-5': ['openai', 'open-terminal', 'person'].map((name) => `test/doors/${name}.test.ts`),
   'SEC-2': [...api('isolation', 'every-route'), 'test/host/isolation.test.ts'],
   'SEC-3': ['test/package.test.ts'],
   'PKG-1': ['test/package.test.ts', 'test/guest-toolchain.test.ts', 'test/e2e/start.test.ts'],

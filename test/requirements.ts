@@ -28,7 +28,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   OCI: { count: 5, claimed: [] },
   SC: { count: 5, claimed: [] },
   OPS: { count: 6, claimed: [] },
-  DR: { count: 5, claimed: [3] },
+  DR: { count: 5, claimed: [3, 5] },
   SEC: { count: 3, claimed: [2] },
   REL: { count: 3, claimed: [1] },
   PERF: { count: 3, claimed: [] },

@@ -70,6 +70,11 @@ export class SocketConversation {
     await this.#send(Buffer.concat([Buffer.of(stream), bytes]));
   }
 
+  /** Bytes alone, for the doors of other protocols. */
+  async sendBytes(bytes: Uint8Array): Promise<void> {
+    await this.#send(Buffer.from(bytes));
+  }
+
   async close(code: number, reason: string): Promise<void> {
     if (this.signal.aborted) return;
     const cut = setTimeout(() => this.#socket.terminate(), closeDeadlineMs);

@@ -12,6 +12,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { configuredLimits, mostLimits } from '../config/sandbox-limits.ts';
 import { openE2b } from '../doors/e2b/open-e2b.ts';
 import { e2bDoor } from '../doors/e2b/serve-e2b.ts';
+import { openTerminalDoor } from '../doors/open-terminal/serve-open-terminal.ts';
 import { openAiDoor } from '../doors/openai/serve-openai.ts';
 import { type KeyStore, openKeys } from '../identity/keys.ts';
 import { Logins } from '../identity/logins.ts';
@@ -188,7 +189,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
     settings: () => loaded.settings,
     doctor: (cancel) => app.doctor(cancel),
-    doors: [e2bDoor(e2b), openAiDoor(agents)],
+    doors: [e2bDoor(e2b), openAiDoor(agents), openTerminalDoor(ledger)],
     mcp: mcpOverHttp(version),
     tools: tools.sessions,
   };

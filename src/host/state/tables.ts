@@ -8,6 +8,7 @@ import { channelMarkChapter } from '../../chat/channels/channel-marks.ts';
 import { chatChapter } from '../../chat/tables.ts';
 import type { Config } from '../../config/schema.ts';
 import { e2bChapter } from '../../doors/e2b/e2b-table.ts';
+import { openTerminalChapter } from '../../doors/open-terminal/session-folders.ts';
 import { egressChapter } from '../../egress/tables.ts';
 import { keyChapter } from '../../identity/keys.ts';
 import { loginChapter } from '../../identity/logins.ts';
@@ -35,6 +36,7 @@ export const hostChapters: readonly Chapter[] = [
   imageChapter,
   runChapter,
   e2bChapter,
+  openTerminalChapter,
 ];
 
 /** The SQLite files of the state. */
