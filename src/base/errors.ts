@@ -154,6 +154,21 @@ export const errorCatalogue = {
     status: 500,
     hint: 'Remove this snapshot: some of its files are missing on disk. Others are not affected.',
   },
+  // checkpoints
+  checkpoint_not_found: { status: 404, hint: 'List the checkpoints: `geode sandbox checkpoint ls`.' },
+  checkpoint_exists: { status: 409, hint: 'Choose another name, or remove the old checkpoint first.' },
+  checkpoint_limit: {
+    status: 409,
+    hint: 'Remove a checkpoint: `geode sandbox checkpoint rm`. The maximum is `sandbox.checkpoints`.',
+  },
+  checkpoint_damaged: {
+    status: 500,
+    hint: 'Remove this checkpoint. To drop the memory of a hibernated sandbox and keep its files: `geode sandbox stop`.',
+  },
+  checkpoint_version: {
+    status: 409,
+    hint: 'Install the version that saved it, or remove the checkpoint. To drop the memory of a hibernated sandbox and keep its files: `geode sandbox stop`.',
+  },
   workspace_busy: {
     status: 409,
     hint: 'Wait for the other operation on this workspace, or for the process that changes it, then try again.',

@@ -16,6 +16,7 @@ const capabilitiesSchema = z.object({
   users: z.enum(['always', 'root-access', 'never']),
   adoption: z.boolean(),
   pause: z.boolean(),
+  checkpoints: z.boolean(),
 });
 
 export const runtimesSchema = z

@@ -1,7 +1,7 @@
 /** Persistent sandboxes, in wire format. */
 
 import { z } from 'zod';
-import { runtimeNames } from '../seams/runtime.ts';
+import { runtimeNames, sandboxStates } from '../seams/runtime.ts';
 import { grades, networks } from '../seams/sandbox.ts';
 import { egressSchema } from './egress.ts';
 import { chatOf } from './encoding.ts';
@@ -78,7 +78,7 @@ const sandboxSchema = z
     id: z.string(),
     user: z.string(),
     chat: z.string(),
-    state: z.enum(['running', 'paused', 'stopped', 'unknown']),
+    state: z.enum(sandboxStates),
     runtime: runtimeSchema,
     grade: gradeSchema.optional(),
     image: z.string().nullable(),

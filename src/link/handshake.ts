@@ -11,6 +11,8 @@ const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 /** The first claim binds this object to a guest; later claims prove it. */
 export interface GuestClaim {
   readonly secret: string;
+  /** The secret of the sandbox whose memory this guest was restored from. It gets the new one in its place. */
+  readonly formerSecret?: string | undefined;
   readonly env: Readonly<Record<string, string>>;
   readonly workdir: string;
   readonly leaseMs: number;
@@ -54,15 +56,24 @@ export async function shakeHands(
   }
   // Once untrusted code runs inside, only a peer that proves to know the secret is the guest. The secret is never
   // sent to another.
-  const proven = isProof(hello.proof, claim.secret, `guest${nonce}`);
-  if (hello.claimed ? !proven : !fresh) {
+  const knows = (secret: string | undefined) =>
+    secret !== undefined && isProof(hello.proof, secret, `guest${nonce}`);
+  const proven = knows(claim.secret);
+  const isFormer = !proven && knows(claim.formerSecret);
+  if (hello.claimed ? !proven && !isFormer : !fresh) {
     throw new GeodeError(
       'guest_protocol',
       'A program in the sandbox pretended to be its guest and was refused.',
     );
   }
-  const proof = hello.claimed ? hmac(claim.secret, `host${hello.challenge}`) : '';
-  const body = hello.claimed ? { proof, leaseMs: claim.leaseMs } : { proof, ...claim };
+  const { secret, formerSecret = '', leaseMs, env, workdir } = claim;
+  const proof = hello.claimed ? hmac(isFormer ? formerSecret : secret, `host${hello.challenge}`) : '';
+  const body = {
+    proof,
+    leaseMs,
+    ...(hello.claimed ? {} : { env, workdir }),
+    ...(hello.claimed && !isFormer ? {} : { secret }),
+  };
   await requestJson(session, { method: 'POST', path: '/v1/claim', body, schema: z.unknown(), deadlineMs });
 }
 

@@ -7,6 +7,7 @@ import { checkDevice } from './disk.ts';
 import { freezerOf } from './freezer.ts';
 import { GuestSandbox } from './guest-sandbox.ts';
 import { pauseMarkOf } from './pause-mark.ts';
+import { checkpointsOf, dropMemory } from './room-memory.ts';
 import { type Room, type RoomRecord, saveRecord } from './rooms.ts';
 import type { Walls } from './walls.ts';
 
@@ -16,6 +17,8 @@ const readyDeadlineMs = 20_000;
 interface Keeping {
   readonly journals: (folder: string) => Journals;
   readonly halt: () => Promise<void>;
+  /** The program that can read memory saved here; undefined where none can be saved. */
+  readonly memoryFormat: () => Promise<string | undefined>;
   readonly tearDown: () => Promise<void>;
 }
 
@@ -24,15 +27,15 @@ export async function enterRoom(
   walls: Walls,
   room: Room,
   record: RoomRecord,
-  { journals, halt, tearDown }: Keeping,
+  { journals, halt, memoryFormat, tearDown }: Keeping,
   { paused = false, signal }: { paused?: boolean | undefined } & Cancel,
 ): Promise<Sandbox> {
-  const { id, grade, limits, secret, env, workdir, leaseMs, handle, entered } = record;
+  const { id, grade, limits, secret, formerSecret, env, workdir, leaseMs, handle, entered } = record;
   const wallsFreezer = await walls.wallsFreezer?.(room, handle);
   const link = await Link.open(
     {
       dialer: walls.dialer(room, handle),
-      claim: { secret, env, workdir, leaseMs },
+      claim: { secret, formerSecret, env, workdir, leaseMs },
       fresh: !entered,
       paused,
       liveness: (stop) => walls.liveness(room, handle, stop),
@@ -47,10 +50,18 @@ export async function enterRoom(
     if (!entered && limits.diskBytes != null && !walls.bindsWorkspace) await checkDisk(room, link);
     // Recorded before anything can run inside.
     if (!entered) await saveRecord(room, { ...record, entered: true });
+    if (formerSecret !== undefined) await saveRecord(room, { ...record, formerSecret: undefined });
+    // From here on its processes are ahead of the saved memory.
+    if (record.hibernated) await dropMemory(room, record);
   } catch (error) {
     await link.close();
     throw error;
   }
+  const format = await memoryFormat();
+  const checkpoints =
+    walls.memory && freezer && format !== undefined
+      ? checkpointsOf({ room, record, freezer, memory: walls.memory, format, halt })
+      : undefined;
   return new GuestSandbox({
     id,
     runtime: walls.name,
@@ -62,6 +73,7 @@ export async function enterRoom(
     env,
     link,
     freezer,
+    checkpoints,
     journals: journals(room.journals),
     halt,
     tearDown,

@@ -14,6 +14,7 @@ import { ProcessStream, signalProcess } from '../link/process-stream.ts';
 import { metricsSchema, processListSchema } from '../link/schemas.ts';
 import { GuestTools } from '../link/tools.ts';
 import { upload } from '../link/upload.ts';
+import type { Checkpoints } from '../seams/checkpoints.ts';
 import { OutputCollector } from '../seams/collect-output.ts';
 import type { Hatch } from '../seams/egress.ts';
 import type { Files } from '../seams/files.ts';
@@ -23,6 +24,7 @@ import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName
 import type { RuntimeName } from '../seams/runtime.ts';
 import type { Activity, Freezer, Grade, Metrics, Sandbox } from '../seams/sandbox.ts';
 import type { ToolDoor } from '../seams/tools.ts';
+import type { RoomCheckpoints } from './room-memory.ts';
 
 const defaultOutputLimit = 10 * 1000 ** 2;
 
@@ -38,6 +40,7 @@ export interface OpenRoom {
   readonly env: Readonly<Record<string, string>>;
   readonly link: Link;
   readonly freezer: Freezer | undefined;
+  readonly checkpoints: RoomCheckpoints | undefined;
   readonly journals: Journals;
   /** Ends the walls and keeps the folders. */
   readonly halt: () => Promise<void>;
@@ -50,6 +53,7 @@ export class GuestSandbox implements Sandbox {
   readonly files: Files;
   readonly rootFiles: Files;
   readonly freezer?: Freezer;
+  readonly checkpoints?: Checkpoints;
   readonly hatch: Hatch;
   readonly tools: ToolDoor;
   readonly #room: OpenRoom;
@@ -60,6 +64,13 @@ export class GuestSandbox implements Sandbox {
     this.files = guestFiles(room.link, 'workspace');
     this.rootFiles = guestFiles(room.link, 'sandbox');
     if (room.freezer !== undefined) this.freezer = room.freezer;
+    const { checkpoints } = room;
+    if (checkpoints !== undefined) {
+      this.checkpoints = {
+        save: checkpoints.save,
+        hibernate: (cancel) => checkpoints.hibernate(() => this.release(this.#ended('hibernated')), cancel),
+      };
+    }
     this.hatch = new GuestHatch(room.link, posix.join(room.scratch, '.hatch'));
     this.tools = new GuestTools(room.link, posix.join(room.scratch, '.geode-mcp'));
   }
@@ -179,8 +190,12 @@ export class GuestSandbox implements Sandbox {
   }
 
   async halt(): Promise<void> {
-    await this.release(new GeodeError('sandbox_stopped', `The sandbox ${this.id} was stopped.`));
+    await this.release(this.#ended('stopped'));
     await this.#room.halt();
+  }
+
+  #ended(how: 'stopped' | 'hibernated'): GeodeError {
+    return new GeodeError('sandbox_stopped', `The sandbox ${this.id} was ${how}.`);
   }
 
   /** A stop that failed because the engine was away can be tried again. */

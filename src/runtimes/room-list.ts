@@ -34,7 +34,7 @@ export function roomListOf(walls: Walls, options: RuntimeOptions): RoomList {
   const factsOf = async (record: RoomRecord, cancel: Cancel): Promise<SandboxFacts> => {
     const { id, owner, grade, createdAt } = record;
     const state = await liveness(record, cancel)
-      .then((found) => stateOf(found, roomOf(options, id)))
+      .then((found) => stateOf(found, record, roomOf(options, id)))
       .catch(() => 'unknown' as const);
     return { id, owner, grade, createdAt, state };
   };
@@ -64,7 +64,11 @@ export function roomListOf(walls: Walls, options: RuntimeOptions): RoomList {
 }
 
 /** A frozen sandbox continues soon, or with its next host. */
-async function stateOf(liveness: Liveness, room: Room): Promise<SandboxFacts['state']> {
-  if (!liveness.alive) return 'stopped';
+async function stateOf(
+  liveness: Liveness,
+  { hibernated }: RoomRecord,
+  room: Room,
+): Promise<SandboxFacts['state']> {
+  if (!liveness.alive) return hibernated ? 'hibernated' : 'stopped';
   return liveness.paused && (await pauseMarkOf(room).isSet()) ? 'paused' : 'running';
 }

@@ -9,7 +9,9 @@ import { enterRoom } from './enter-room.ts';
 import type { RuntimeOptions } from './options.ts';
 import { giveBackUser, withOwnUser, withUser } from './own-users.ts';
 import { newRecord } from './plan.ts';
+import { type Raising, restoredRooms } from './restored-rooms.ts';
 import { roomListOf } from './room-list.ts';
+import { dropMemory } from './room-memory.ts';
 import {
   claimRoom,
   makeRunFolder,
@@ -31,12 +33,6 @@ const probeDeadlineMs = 5_000;
 const freshProbeMs = 10_000;
 const buildDeadlineMs = 60_000;
 const destroyDeadlineMs = 15_000;
-
-/** How walls are built, and what happens if that fails. */
-interface Raising extends Cancel {
-  readonly build: (signal: AbortSignal) => Promise<{ readonly handle: string }>;
-  readonly giveUp: (handle: string) => Promise<void>;
-}
 
 /** Makes a runtime from its walls. */
 export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
@@ -82,6 +78,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     const { room: last, record: before } = await census.find(id);
     const liveness = await census.liveness(before, { signal });
     if (liveness.alive) return join(last, before, liveness, { signal });
+    if (before.hibernated) return restored.wake(last, before, { signal });
     // A host that died while building may have left something that no record names.
     if (!before.entered) await haltWalls(last, before.handle);
     // The engine may still use the old paths of a sandbox from an older version.
@@ -181,18 +178,31 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     { signal }: Cancel,
   ) => {
     await workspaces.show(room);
-    return enter(room, record, { paused, signal });
+    // A host died between saving the memory and ending the walls, or the processes went on since a wake.
+    const now = record.hibernated ? await dropMemory(room, record) : record;
+    return enter(room, now, { paused, signal });
   };
 
   const enter = (room: Room, record: RoomRecord, state: { paused?: boolean | undefined } & Cancel) => {
     const keeping = {
       journals: options.journals,
+      memoryFormat: restored.format,
       halt: () => haltWalls(room, record.handle),
       tearDown: () => tearDown(room, record),
     };
     return enterRoom(walls, room, record, keeping, state);
   };
 
+  const restored = restoredRooms({
+    walls,
+    options,
+    census,
+    workspaces,
+    prepare,
+    raise,
+    haltWalls,
+    tearDown,
+  });
   const hostWorkspaces: HostWorkspaces = {
     async hold(id) {
       return workspaces.hold((await census.find(id)).room);
@@ -202,12 +212,14 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
   return {
     name: walls.name,
     ...(hasWorkspaces ? { workspaces: hostWorkspaces } : {}),
+    ...(walls.memory && { checkpoints: restored.checkpoints }),
     probe,
     open: (spec, cancel) => orDiskFull(() => open(spec, cancel)),
     start: (id, cancel) => orDiskFull(() => start(id, cancel)),
-    async halt(id) {
+    async halt(id, { keepMemory = false } = {}) {
       const { room, record } = await census.find(id);
       await haltWalls(room, record.handle);
+      if (!keepMemory) await dropMemory(room, record);
     },
     async journals(id) {
       const { room } = await census.find(id);

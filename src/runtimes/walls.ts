@@ -3,6 +3,7 @@ import type { Liveness } from '../link/watch.ts';
 import type { Available, RuntimeName, Unavailable } from '../seams/runtime.ts';
 import type { WallsFreezer } from './freezer.ts';
 import type { Plan } from './plan.ts';
+import type { WallsMemory } from './room-memory.ts';
 import type { Room } from './rooms.ts';
 import type { CheckedSpec } from './spec.ts';
 
@@ -23,8 +24,17 @@ export interface Walls {
   plan(room: Room, spec: CheckedSpec, signal: AbortSignal): Promise<Plan>;
   /** Prepares parts of a new room that do not need the workspace, while the workspace is created. */
   begin?(room: Room, spec: CheckedSpec, plan: Plan): Promise<void>;
-  /** Starts the guest. The handle (a process id) may become known only now. */
-  build(room: Room, spec: CheckedSpec, plan: Plan, signal: AbortSignal): Promise<{ readonly handle: string }>;
+  /**
+   * Starts the guest, or continues the guest and the processes of saved memory. The handle (a process id) may become
+   * known only now.
+   */
+  build(
+    room: Room,
+    spec: CheckedSpec,
+    plan: Plan,
+    signal: AbortSignal,
+    savedMemory?: string,
+  ): Promise<{ readonly handle: string }>;
   dialer(room: Room, handle: string): Dialer;
   liveness(room: Room, handle: string, signal: AbortSignal): Promise<Liveness>;
   /**
@@ -40,6 +50,8 @@ export interface Walls {
   ): Promise<{ readonly handle: string }>;
   /** How its processes are frozen; `liveness` says whether they are. Undefined if that is impossible. */
   wallsFreezer?(room: Room, handle: string): Promise<WallsFreezer | undefined>;
+  /** How its memory is saved. Missing if these walls never can. */
+  readonly memory?: WallsMemory;
   /**
    * Ends everything of it, paused or not. Idempotent; unknown handles are no error. Without a handle the room's id is
    * used.

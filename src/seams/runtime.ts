@@ -1,4 +1,5 @@
 import type { Cancel } from '../base/cancel.ts';
+import type { RuntimeCheckpoints } from './checkpoints.ts';
 import type { Images } from './images.ts';
 import type { Journals } from './journal.ts';
 import type { SoftLimit } from './limits.ts';
@@ -38,6 +39,8 @@ export interface Capabilities {
   readonly adoption: boolean;
   /** Its sandboxes have a `freezer`. */
   readonly pause: boolean;
+  /** Its sandboxes have `checkpoints`. */
+  readonly checkpoints: boolean;
 }
 
 export interface Available {
@@ -55,12 +58,17 @@ export interface Unavailable {
   readonly fix: string;
 }
 
+/**
+ * `hibernated`: its memory is on disk, and `start` continues its processes. `unknown`: the runtime did not answer.
+ */
+export const sandboxStates = ['running', 'paused', 'hibernated', 'stopped', 'unknown'] as const;
+export type SandboxState = (typeof sandboxStates)[number];
+
 /** Facts about a sandbox, read from the runtime itself, not from a record. */
 export interface SandboxFacts {
   readonly id: string;
   readonly owner: string | null;
-  /** `unknown` if the runtime did not answer. */
-  readonly state: 'running' | 'paused' | 'stopped' | 'unknown';
+  readonly state: SandboxState;
   readonly grade: Grade;
   readonly createdAt: number;
 }
@@ -80,6 +88,8 @@ export interface Runtime {
   readonly images?: Images;
   /** Missing where workspaces are not folders of this host. */
   readonly workspaces?: HostWorkspaces;
+  /** Missing where the memory of sandboxes cannot be saved. */
+  readonly checkpoints?: RuntimeCheckpoints;
   /** Never throws and never hangs: a deadline returns "unavailable" with its reason. */
   probe(options?: Cancel): Promise<Available | Unavailable>;
   /** Resolves when its guest has answered. A failure leaves nothing behind. */
@@ -91,11 +101,15 @@ export interface Runtime {
   adopt(id: string, options?: Cancel): Promise<Sandbox>;
   /**
    * Builds walls around the workspace of a sandbox that was halted or that ended. Uses the same settings as before,
-   * and refuses if they are no longer available. After a failure it stays halted.
+   * and refuses if they are no longer available. After a failure it stays halted. A hibernated sandbox continues with
+   * its processes; after a failure it stays hibernated.
    */
   start(id: string, options?: Cancel): Promise<Sandbox>;
-  /** Ends the walls of a sandbox that no host holds, and keeps the rest. No error if it is already halted. */
-  halt(id: string, options?: Cancel): Promise<void>;
+  /**
+   * Ends the walls of a sandbox that no host holds, and keeps the rest; drops the memory of a hibernated one unless
+   * `keepMemory` is set. No error if it is already halted.
+   */
+  halt(id: string, options?: { readonly keepMemory?: boolean } & Cancel): Promise<void>;
   /** Opens the output of a sandbox's processes for reading, also while it is halted; throws `sandbox_gone` if there is no such sandbox. */
   journals(id: string): Promise<Journals>;
   /** Records a new owner. Atomic: a host killed half-way leaves the old or the new owner. */

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel } from '../base/cancel.ts';
 import type { GeodeError } from '../base/errors.ts';
+import type { Checkpoints } from './checkpoints.ts';
 import type { Hatch } from './egress.ts';
 import type { Files } from './files.ts';
 import type { Journals } from './journal.ts';
@@ -95,6 +96,8 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   ping(options?: Cancel): Promise<void>;
   /** Missing where the runtime cannot freeze a sandbox. */
   readonly freezer?: Freezer;
+  /** Missing where the runtime cannot save the memory of a sandbox. */
+  readonly checkpoints?: Checkpoints;
   /** The way out that a policy opens. Missing in shared sandboxes: their owner holds it. */
   readonly hatch?: Hatch;
   /** Where programs in it find the host's tools. Missing in shared sandboxes. */

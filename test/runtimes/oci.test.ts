@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { ociRuntime } from '../../src/runtimes/oci/oci.ts';
 import type { ImageStore } from '../../src/seams/image-store.ts';
+import { checkpointsContract } from '../contracts/checkpoints.ts';
 import { execContract } from '../contracts/exec.ts';
 import { fixtureText, type Harness, openHarness } from '../contracts/harness.ts';
 import { pauseContract } from '../contracts/pause.ts';
@@ -62,6 +63,7 @@ describe.skipIf(!docker.available)(
 
     execContract(harness);
     pauseContract(harness);
+    checkpointsContract(harness);
 
     it('RT-5: has a kernel of its own, and says so', async () => {
       const sandbox = await harness().open({ minimumGrade: 'kernel' });

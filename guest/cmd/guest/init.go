@@ -60,6 +60,13 @@ func runInit(options initOptions) error {
 	} else {
 		go link.Dial(door, options.dial)
 	}
+	saved := make(chan os.Signal, 1)
+	signal.Notify(saved, syscall.SIGUSR1)
+	go func() {
+		for range saved {
+			guest.DropDead()
+		}
+	}()
 	served := make(chan error, 1)
 	go func() { served <- guest.Serve(door) }()
 
@@ -89,7 +96,7 @@ func settle() error {
 	}
 	// Caught and dropped instead of ignored: commands would inherit the latter.
 	nothing := make(chan os.Signal, 1)
-	signal.Notify(nothing, syscall.SIGPIPE, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	signal.Notify(nothing, syscall.SIGPIPE, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR2)
 	return nil
 }
 

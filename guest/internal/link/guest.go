@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"geode/guest/internal/files"
@@ -90,6 +91,36 @@ func (g *Guest) Serve(door *Door) error {
 		return err
 	}
 	return nil
+}
+
+// DropDead closes the host's connection if its other end is gone. Saving a sandbox's memory cuts its connections, and
+// gVisor wakes nobody who reads from one.
+func (g *Guest) DropDead() {
+	g.mu.Lock()
+	conn := g.current
+	g.mu.Unlock()
+	if conn != nil && isDead(conn.Conn) {
+		conn.Close()
+	}
+}
+
+func isDead(conn net.Conn) bool {
+	socket, ok := conn.(*net.UnixConn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	dead := false
+	if err := raw.Control(func(fd uintptr) {
+		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		dead = n == 0 && err == nil || err != nil && err != syscall.EAGAIN && err != syscall.EINTR
+	}); err != nil {
+		return true
+	}
+	return dead
 }
 
 type connectionKey struct{}

@@ -107,6 +107,10 @@ func (g *Guest) admit(conn *connection, request *claimRequest) (*connection, err
 		}
 	} else if !hmac.Equal([]byte(request.Proof), []byte(prove(g.secret, "host", conn.challenge))) {
 		return nil, conn.hangUp("a claim with a wrong proof")
+	} else if request.Secret != "" {
+		if err := g.rotate(request.Secret); err != nil {
+			return nil, err
+		}
 	}
 	conn.challenge = ""
 	if request.LeaseMs != nil {
@@ -134,6 +138,15 @@ func (g *Guest) bind(request *claimRequest) error {
 	}
 	g.table.SetDefaults(processes.Defaults{Env: request.Env, Workdir: filepath.Clean(request.Workdir)})
 	g.secret = []byte(request.Secret)
+	return nil
+}
+
+// rotate replaces the secret. The memory of a copied sandbox has that of its source.
+func (g *Guest) rotate(secret string) error {
+	if !isHex(secret) {
+		return fault.New(fault.InvalidInput, "the secret is not %d hex digits", secretLength)
+	}
+	g.secret = []byte(secret)
 	return nil
 }
 

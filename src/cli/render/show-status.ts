@@ -10,6 +10,7 @@ import { table } from './table.ts';
 const colours = {
   running: 'green',
   paused: 'cyan',
+  hibernated: 'blue',
   stopped: 'dim',
   unknown: 'yellow',
 } as const satisfies Record<SandboxStatus['state'], string>;

@@ -148,6 +148,7 @@ async function probe(options: RuntimeOptions, container: Run): Promise<Available
       users: 'never',
       adoption: true,
       pause: false,
+      checkpoints: false,
     },
   };
 }

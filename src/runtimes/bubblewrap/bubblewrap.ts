@@ -174,6 +174,7 @@ async function probe(
       users: 'never',
       adoption: true,
       pause: freezer !== undefined,
+      checkpoints: false,
     },
   };
 }

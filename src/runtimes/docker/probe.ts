@@ -48,6 +48,7 @@ export async function probe(
       users: 'root-access',
       adoption: true,
       pause: true,
+      checkpoints: false,
     },
   };
 }

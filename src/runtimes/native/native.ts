@@ -40,6 +40,7 @@ export function nativeRuntime(options: RuntimeOptions): Runtime {
             users: options.uid === 0 ? 'always' : 'never',
             adoption: true,
             pause: false,
+            checkpoints: false,
           },
         };
       },

@@ -9,6 +9,8 @@ const largestTmpBytes = 256 * 1024 ** 2;
 const sharedMemoryBytes = 64 * 1024 ** 2;
 const mostProcessesOfUser = 32_768;
 const periodUs = 100_000;
+/** The ids that an image may use. */
+const usualIds = 65_536;
 
 /** Parts of /proc and /sys that reveal or change the machine. Docker hides the same. */
 const maskedPaths = [
@@ -30,6 +32,8 @@ const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc
 export interface BundlePlan {
   readonly root: string;
   readonly user: SandboxUser;
+  /** The user that files of the sandbox have on the machine's disk. Only gVisor maps one to another. */
+  readonly diskUser: SandboxUser;
   readonly guest: string;
   readonly linkFolder: string;
   readonly workspace: string;
@@ -52,7 +56,8 @@ export async function writeBundle(folder: string, plan: BundlePlan, spec: Checke
 }
 
 function configOf(plan: BundlePlan, { limits }: CheckedSpec) {
-  const { user, cgroup, isGvisor } = plan;
+  const { user, diskUser, cgroup, isGvisor } = plan;
+  const isMapped = user.uid !== diskUser.uid;
   const init = ['init', '--dial', '/.geode/link/s', '--lease', String(firstLeaseMs)];
   const none: string[] = [];
   return {
@@ -75,7 +80,13 @@ function configOf(plan: BundlePlan, { limits }: CheckedSpec) {
     },
     mounts: mountsOf(plan, Math.min(limits.memoryBytes ?? largestTmpBytes, largestTmpBytes)),
     linux: {
-      namespaces: ['pid', 'network', 'ipc', 'uts', 'mount'].map((type) => ({ type })),
+      namespaces: ['pid', 'network', 'ipc', 'uts', 'mount', ...(isMapped ? ['user'] : [])].map((type) => ({
+        type,
+      })),
+      ...(isMapped && {
+        uidMappings: mappingsOf(user.uid, diskUser.uid),
+        gidMappings: mappingsOf(user.gid, diskUser.gid),
+      }),
       maskedPaths,
       readonlyPaths,
       ...(isGvisor ? {} : { seccomp: seccompRules(plan.arch) }),
@@ -87,6 +98,19 @@ function configOf(plan: BundlePlan, { limits }: CheckedSpec) {
       },
     },
   };
+}
+
+/** Every usual id is itself, except that `inside` is `outside`, so `outside` is nobody else inside. */
+function mappingsOf(inside: number, outside: number) {
+  const same = (from: number, to: number) =>
+    from < to ? [{ containerID: from, hostID: from, size: to - from }] : [];
+  const [low, high] = inside < outside ? [inside, outside] : [outside, inside];
+  return [
+    { containerID: inside, hostID: outside, size: 1 },
+    ...same(0, Math.min(low, usualIds)),
+    ...same(low + 1, Math.min(high, usualIds)),
+    ...same(high + 1, usualIds),
+  ];
 }
 
 function resourcesOf({ memoryBytes, cpus, pids }: CheckedSpec['limits']) {

@@ -12,14 +12,15 @@ export interface GvisorSandbox {
   readonly path: string;
 }
 
-/** Runs `runsc VERB … ID` and returns what it printed. */
+/** Runs `runsc VERB … ID LAST …` and returns what it printed. */
 async function runsc(
   { program, root, id, path }: GvisorSandbox,
   verb: readonly string[],
   signal: AbortSignal,
+  last: readonly string[] = [],
 ): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)(program, [...root, ...verb, id], {
+    const { stdout } = await promisify(execFile)(program, [...root, ...verb, id, ...last], {
       env: { PATH: path },
       signal,
     });
@@ -27,8 +28,24 @@ async function runsc(
   } catch (error) {
     signal.throwIfAborted();
     const reason = (error as { stderr?: string }).stderr?.trim().slice(-500) || 'it gave no reason';
+    if (/no space left on device|disk quota exceeded/i.test(reason))
+      throw Object.assign(new Error(reason), { code: 'ENOSPC' });
     throw new GeodeError('engine_failed', `runsc ${verb[0]} failed: ${reason}.`, { cause: error });
   }
+}
+
+/** Saves the memory of a paused sandbox, uncompressed; it stays paused. Its connections to the host end. */
+export async function saveGvisor(sandbox: GvisorSandbox, folder: string, signal: AbortSignal): Promise<void> {
+  await runsc(
+    sandbox,
+    ['checkpoint', '--leave-running', '--compression', 'none', '--image-path', folder],
+    signal,
+  );
+}
+
+/** Ends a sandbox, paused or not, before anything in it can run again. */
+export async function endGvisor(sandbox: GvisorSandbox, signal: AbortSignal): Promise<void> {
+  await runsc(sandbox, ['delete', '--force'], signal);
 }
 
 async function stateOf(sandbox: GvisorSandbox, signal: AbortSignal): Promise<string> {
@@ -56,7 +73,10 @@ export function gvisorFreezer(sandbox: GvisorSandbox): WallsFreezer {
       await runsc(sandbox, ['pause'], signal);
     },
     async resume(signal) {
-      if ((await stateOf(sandbox, signal)) === 'paused') await runsc(sandbox, ['resume'], signal);
+      if ((await stateOf(sandbox, signal)) !== 'paused') return;
+      await runsc(sandbox, ['resume'], signal);
+      // Saving memory cuts connections to the host, and gVisor notifies no reader: let the guest look.
+      await runsc(sandbox, ['kill'], signal, ['USR1']);
     },
   };
 }

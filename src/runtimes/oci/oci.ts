@@ -17,7 +17,7 @@ import type { Room } from '../rooms.ts';
 import { runtimeOf } from '../runtime-of.ts';
 import { workdir } from '../spec.ts';
 import { writeBundle } from './bundle.ts';
-import { type GvisorSandbox, gvisorFreezer, isPausedByGvisor } from './gvisor.ts';
+import { endGvisor, type GvisorSandbox, gvisorFreezer, isPausedByGvisor, saveGvisor } from './gvisor.ts';
 import type { OciOptions } from './options.ts';
 import { findProgram, type OciProgram, runQuietly, startContainer } from './program.ts';
 
@@ -75,13 +75,15 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
         };
       },
 
-      async build(room, spec, plan, signal) {
+      async build(room, spec, plan, signal, savedMemory) {
         const { program: name, isGvisor } = await program(signal);
+        // In gVisor's own kernel every sandbox may have the same user, so saved processes can move to another disk user.
+        const user = isGvisor ? sharedUser : plan.user;
         const image = await oci.store.open(spec.image ?? oci.defaultImage);
         const place = await cgroups();
         const made = place && (await makeCgroup(place, options, room, spec.limits));
         const guest = await findGuest(options);
-        const accounts = withAccount(await accountsIn(image.root), plan.user);
+        const accounts = withAccount(await accountsIn(image.root), user);
         const mounts = await checkMounts(spec.mounts ?? [], options.mounts);
         const bundle = join(room.runFolder, 'bundle');
         const overlay = mounts.length === 0 ? undefined : await placesFor(mounts, room, image.root);
@@ -89,7 +91,8 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
           bundle,
           {
             root: overlay === undefined ? image.root : join(room.runFolder, 'root'),
-            user: plan.user,
+            user,
+            diskUser: plan.user,
             guest: guest.path,
             linkFolder: room.linkFolder,
             workspace: room.workspace,
@@ -111,13 +114,15 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
           'systrap',
           '--overlay2=none',
           '--ignore-cgroups',
+          // The folders, the disk user and the limits of a copy are its own.
+          '--restore-spec-validation=warning',
         ];
         const handle = await startContainer({
           program: name,
           args: [
             ...rootOf(room),
             ...(isGvisor ? gvisor : []),
-            'run',
+            ...(savedMemory === undefined ? ['run'] : ['restore', '--image-path', savedMemory]),
             '--detach',
             '--bundle',
             bundle,
@@ -150,6 +155,21 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
       wallsFreezer: async (room) => {
         const kernel = await gvisor(room, AbortSignal.timeout(endDeadlineMs)).catch(() => undefined);
         return kernel === undefined ? wallsFreezerOf(await cgroup(room)) : gvisorFreezer(kernel);
+      },
+
+      memory: {
+        async format(signal) {
+          const { isGvisor, version } = await program(signal);
+          return isGvisor ? `${version} ${options.arch}` : undefined;
+        },
+        async save(room, folder, signal) {
+          const kernel = await gvisor(room, signal);
+          if (kernel !== undefined) await saveGvisor(kernel, folder, signal);
+        },
+        async end(room, signal) {
+          const kernel = await gvisor(room, signal);
+          if (kernel !== undefined) await endGvisor(kernel, signal);
+        },
       },
 
       async destroy(room, handle, signal) {
@@ -259,6 +279,7 @@ async function probe(
       users: 'never',
       adoption: true,
       pause: found.isGvisor || freezer !== undefined,
+      checkpoints: found.isGvisor,
     },
   };
 }

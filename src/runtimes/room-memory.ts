@@ -1,0 +1,104 @@
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Cancel, finishing, within } from '../base/cancel.ts';
+import type { Checkpoints } from '../seams/checkpoints.ts';
+import type { Freezer } from '../seams/sandbox.ts';
+import { orDiskFull } from './disk-full.ts';
+import { type Room, type RoomRecord, readRecord, saveRecord } from './rooms.ts';
+import { imageIn, saveJournals, sealMemory, syncFolder } from './saved-memory.ts';
+
+const saveDeadlineMs = 5 * 60_000;
+const endDeadlineMs = 15_000;
+
+/** How walls save the memory of a room. */
+export interface WallsMemory {
+  /** The program that can read what it saves, by name and version; undefined if it cannot save memory. */
+  format(signal: AbortSignal): Promise<string | undefined>;
+  /** Writes the memory of a frozen room into a folder. The room stays frozen, also after a failure. */
+  save(room: Room, folder: string, signal: AbortSignal): Promise<void>;
+  /** Ends a frozen room before anything in it can run again. */
+  end(room: Room, signal: AbortSignal): Promise<void>;
+}
+
+interface Saving {
+  readonly room: Room;
+  readonly record: Pick<RoomRecord, 'id' | 'imageId' | 'secret'>;
+  readonly freezer: Freezer;
+  readonly memory: WallsMemory;
+  readonly format: string;
+  readonly halt: () => Promise<void>;
+}
+
+export interface RoomCheckpoints extends Pick<Checkpoints, 'save'> {
+  /** `leave` ends the link once the memory is safe. */
+  hibernate(leave: () => Promise<void>, options?: Cancel): Promise<void>;
+}
+
+/** The capability of one running sandbox. */
+export function checkpointsOf({ room, record, freezer, memory, format, halt }: Saving): RoomCheckpoints {
+  const sealed = (folder: string, isDurable: boolean) => {
+    const { id: sandbox, imageId, secret } = record;
+    return sealMemory(folder, { sandbox, imageId, secret, format, isDurable });
+  };
+
+  /** The sandbox stays frozen until the result is disposed of. */
+  const save = async (folder: string, { signal }: Cancel): Promise<AsyncDisposable> => {
+    await using held = new AsyncDisposableStack();
+    await mkdir(imageIn(folder), { recursive: true, mode: 0o700 });
+    held.use(await freezer.hold({ signal }));
+    const deadline = { ms: saveDeadlineMs, what: `Saving the memory of sandbox ${room.id}`, signal };
+    await finishing(deadline, async (stop) => {
+      await Promise.all([memory.save(room, imageIn(folder), stop), saveJournals(room.journals, folder)]);
+    });
+    return held.move();
+  };
+
+  return {
+    save: (folder, { isDurable, ...cancel }) =>
+      orDiskFull(async () => {
+        try {
+          const held = await save(folder, cancel);
+          return {
+            seal: () => orDiskFull(async () => ({ ...(await sealed(folder, isDurable)), format })),
+            [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
+          };
+        } catch (error) {
+          await rm(folder, { recursive: true, force: true });
+          throw error;
+        }
+      }),
+
+    hibernate: (leave, cancel = {}) =>
+      orDiskFull(async () => {
+        const draft = draftOf(room);
+        await rm(draft, { recursive: true, force: true });
+        try {
+          await using _held = await save(draft, cancel);
+          await sealed(draft, true);
+          await rm(room.hibernation, { recursive: true, force: true });
+          await rename(draft, room.hibernation);
+          await syncFolder(dirname(room.hibernation));
+          const now = await readRecord(room);
+          if (now !== undefined) await saveRecord(room, { ...now, hibernated: true });
+          await leave();
+          const deadline = { ms: endDeadlineMs, what: `Ending sandbox ${room.id}` };
+          await within(deadline, (stop) => memory.end(room, stop));
+          await halt();
+        } catch (error) {
+          await rm(draft, { recursive: true, force: true });
+          throw error;
+        }
+      }),
+  };
+}
+
+const draftOf = ({ hibernation }: Room) => `${hibernation}.draft`;
+
+/** Forgets saved memory that is out of date: the sandbox runs, or was stopped. Returns its record now. */
+export async function dropMemory(room: Room, record: RoomRecord): Promise<RoomRecord> {
+  const { hibernated, ...kept } = record;
+  if (hibernated) await saveRecord(room, kept);
+  await rm(room.hibernation, { recursive: true, force: true });
+  await rm(draftOf(room), { recursive: true, force: true });
+  return kept;
+}
