@@ -27,6 +27,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
       { name: 'files', description: 'Files of a sandbox.' },
       { name: 'journals', description: 'Output of processes, with secrets hidden.' },
       { name: 'snapshots', description: 'Workspaces as they were.' },
+      { name: 'checkpoints', description: 'Running sandboxes as they were, with their memory.' },
       { name: 'egress', description: 'Network policies, network requests and model costs.' },
       { name: 'secrets', description: 'Credentials of bindings: set, never shown.' },
       { name: 'approvals', description: "Requests that wait for a person's decision." },

@@ -15,7 +15,8 @@ export function startedSandbox({ sandboxes, signal }: Reaching, chat: string): P
 /** As it is: reading is no reason to start or resume it. */
 export async function runningSandbox(call: Reaching, chat: string): Promise<PersistentSandbox> {
   const { state } = await call.sandboxes.inspect(chat, { signal: call.signal });
-  if (state === 'stopped') throw new GeodeError('sandbox_stopped', `The sandbox of this chat is stopped.`);
+  if (state === 'stopped' || state === 'hibernated')
+    throw new GeodeError('sandbox_stopped', `The sandbox of this chat is ${state}.`);
   if (state === 'paused') throw new GeodeError('sandbox_paused', `The sandbox of this chat is paused.`);
   return startedSandbox(call, chat);
 }

@@ -5,6 +5,7 @@ import type { ApiEnv, ApiOptions, ApiParts } from './environment.ts';
 import { agentHandlers } from './handlers/agents.ts';
 import { approvalHandlers } from './handlers/approvals.ts';
 import { chatHandlers, scheduleHandlers, senderHandlers } from './handlers/chats.ts';
+import { checkpointHandlers } from './handlers/checkpoints.ts';
 import { contextHandlers } from './handlers/contexts.ts';
 import { crystalHandlers } from './handlers/crystals.ts';
 import { egressHandlers } from './handlers/egress.ts';
@@ -45,6 +46,7 @@ export function serveParts(app: OpenAPIHono<ApiEnv>, parts: ApiParts, { failureR
     serve(app, contract.processes, processHandlers);
     serve(app, contract.files, fileHandlers);
     serve(app, contract.snapshots, snapshotHandlers);
+    serve(app, contract.checkpoints, checkpointHandlers);
     if (tools !== undefined) serve(app, contract.tools, toolHandlers(tools));
     if (journals !== undefined) serve(app, contract.journals, journalHandlers(journals));
     if (egress !== undefined) serve(app, contract.egressPolicy, egressPolicyHandlers(egress));

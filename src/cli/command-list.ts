@@ -98,6 +98,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/sandbox/resume.ts')).sandboxResumeCommand,
   },
   {
+    name: 'sandbox hibernate',
+    summary: 'Save the memory of sandboxes on disk and free it',
+    load: async () => (await import('./commands/sandbox/hibernate.ts')).sandboxHibernateCommand,
+  },
+  {
     name: 'sandbox snapshot',
     summary: 'Save the files of a sandbox, or list its snapshots',
     load: async () => (await import('./commands/sandbox/snapshot.ts')).sandboxSnapshotCommand,
@@ -119,8 +124,13 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'sandbox fork',
-    summary: 'Copy a sandbox with its files',
+    summary: 'Copy a sandbox with its files, or also with its processes',
     load: async () => (await import('./commands/sandbox/fork.ts')).sandboxForkCommand,
+  },
+  {
+    name: 'sandbox checkpoint',
+    summary: 'Save a running sandbox with its processes and memory',
+    load: async () => (await import('./commands/sandbox/checkpoint.ts')).sandboxCheckpointCommand,
   },
   {
     name: 'sandbox open',

@@ -25,6 +25,11 @@ export const operationTable = {
     events: {"route":"GET /api/v1/chats/{chat}/events","query":["after","follow"],"gives":"events","again":[],"eventFree":{"details":{"*":true}}},
     export: {"route":"GET /api/v1/chats/{chat}/export","gives":"events","eventFree":{"events":{"input":true},"details":{"*":true}}},
   },
+  checkpoints: {
+    take: {"route":"POST /api/v1/sandboxes/{chat}/checkpoints","sends":"json","gives":"json"},
+    list: {"route":"GET /api/v1/sandboxes/{chat}/checkpoints","gives":"json"},
+    remove: {"route":"DELETE /api/v1/sandboxes/{chat}/checkpoints/{checkpoint}","gives":"json","field":"removed"},
+  },
   contexts: {
     open: {"route":"POST /api/v1/contexts","sends":"json","gives":"json","bodyFree":{"env":true}},
     list: {"route":"GET /api/v1/contexts","gives":"json","field":"contexts"},
@@ -149,6 +154,7 @@ export const operationTable = {
     start: {"route":"POST /api/v1/sandboxes/{chat}/start","gives":"json","answerFree":{"labels":true}},
     stop: {"route":"POST /api/v1/sandboxes/{chat}/stop","gives":"json","answerFree":{"labels":true}},
     pause: {"route":"POST /api/v1/sandboxes/{chat}/pause","gives":"json","answerFree":{"labels":true}},
+    hibernate: {"route":"POST /api/v1/sandboxes/{chat}/hibernate","gives":"json","answerFree":{"labels":true}},
     resume: {"route":"POST /api/v1/sandboxes/{chat}/resume","gives":"json","answerFree":{"labels":true}},
     extend: {"route":"POST /api/v1/sandboxes/{chat}/extend","sends":"json","gives":"json","answerFree":{"labels":true}},
     thinking: {"route":"POST /api/v1/sandboxes/{chat}/thinking","sends":"json","gives":"json","answerFree":{"labels":true}},

@@ -1,9 +1,10 @@
 /** The sandboxes of the calling user. */
 
 import type { Cancel } from '../base/cancel.ts';
+import type { checkpoints } from '../contract/checkpoints.ts';
 import type { sandboxes } from '../contract/sandboxes.ts';
 import type { EgressSpec } from '../seams/egress.ts';
-import type { PersistentSpec, SandboxStatus } from '../seams/persistent.ts';
+import type { ForkOptions, PersistentSpec, SandboxStatus } from '../seams/persistent.ts';
 import type { PullEvent } from '../seams/run.ts';
 import { type Calls, callsOf } from './calls.ts';
 import { type EgressRequest, egressBody } from './egress.ts';
@@ -27,7 +28,8 @@ export interface RemoteSandboxes extends Omit<Calls<typeof sandboxes>, Shortened
     spec?: RemoteSandboxSpec,
     options?: { readonly onPull?: (event: PullEvent) => void } & Cancel,
   ): Promise<SandboxStatus>;
-  fork(chat: string, to: string, options?: { readonly snapshot?: string } & Cancel): Promise<SandboxStatus>;
+  fork(chat: string, to: string, options?: ForkOptions & Cancel): Promise<SandboxStatus>;
+  readonly checkpoints: Calls<typeof checkpoints>;
   extend(chat: string, ms: number, options?: Cancel): Promise<SandboxStatus>;
   thinkingUntil(chat: string, time: number, options?: Cancel): Promise<SandboxStatus>;
   label(chat: string, labels: Readonly<Record<string, string>>, options?: Cancel): Promise<SandboxStatus>;
@@ -54,7 +56,8 @@ export function remoteSandboxes(connection: ApiConnection): RemoteSandboxes {
       }
       throw new Error('The stream ended before the sandbox was ready');
     },
-    fork: (chat, to, { snapshot, signal } = {}) => fork(chat, { to, snapshot }, { signal }),
+    fork: (chat, to, { signal, ...options } = {}) => fork(chat, { to, ...options }, { signal }),
+    checkpoints: callsOf(connection, 'checkpoints'),
     extend: (chat, ms, cancel) => extend(chat, { ms }, cancel),
     thinkingUntil: (chat, until, cancel) => thinking(chat, { until }, cancel),
     label: (chat, labels, cancel) => label(chat, { labels }, cancel),

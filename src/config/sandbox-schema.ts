@@ -140,6 +140,10 @@ export function sandboxSettings(machine: Machine) {
         .describe(
           'maximum output of ended processes of one user, across sandboxes; the oldest is removed first; null: no limit',
         ),
+      checkpoints: size
+        .nullable()
+        .default(32 * 1024 ** 3)
+        .describe('maximum size of the checkpoints of one user, across sandboxes; null: no limit'),
       sweep_every: positive.default(60).describe('seconds between two checks for idle sandboxes'),
       lease: positive.default(86_400).describe('seconds that a sandbox keeps running without a host'),
       ready: count.default(1).describe('blank sandboxes kept ready for new chats'),

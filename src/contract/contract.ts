@@ -2,6 +2,7 @@
 import { agents } from './agents.ts';
 import { approvals } from './approvals.ts';
 import { chats, schedules } from './chats.ts';
+import { checkpoints } from './checkpoints.ts';
 import { contexts } from './contexts.ts';
 import { egress } from './egress.ts';
 import { egressPolicy } from './egress-policy.ts';
@@ -29,6 +30,7 @@ export const contract = {
   agents,
   approvals,
   chats,
+  checkpoints,
   contexts,
   crystals,
   egress,

@@ -141,7 +141,15 @@ const thinkingSchema = z
 const renameSchema = z.strictObject({ to: z.string().min(1) }).meta({ id: 'Rename' });
 const newLabelsSchema = z.strictObject({ labels: labelsSchema }).meta({ id: 'NewLabels' });
 const forkSchema = z
-  .strictObject({ to: z.string().min(1), snapshot: z.string().optional() })
+  .strictObject({
+    to: z.string().min(1),
+    snapshot: z.string().optional(),
+    live: z.boolean().optional().describe('Copy the processes and their memory too. Needs gVisor.'),
+    checkpoint: z
+      .string()
+      .optional()
+      .describe('With `live`: the checkpoint to copy, in place of this moment.'),
+  })
   .meta({ id: 'Fork' });
 const newPreviewSchema = z
   .strictObject({ port: z.int().min(1).max(65_535).meta({ example: 8000 }) })
@@ -249,6 +257,16 @@ export const sandboxes = family({
     tag: 'sandboxes',
     scope: 'sandboxes:write',
     summary: 'Pause a sandbox',
+    params: chatParams,
+    answer: { description: 'The sandbox.', schema: sandboxSchema },
+    reaches: 'sandbox',
+  },
+  hibernate: {
+    route: 'POST /api/v1/sandboxes/{chat}/hibernate',
+    tag: 'sandboxes',
+    scope: 'sandboxes:write',
+    summary: 'Save the memory of a sandbox on disk and free it',
+    description: 'The next use continues every process. Needs gVisor.',
     params: chatParams,
     answer: { description: 'The sandbox.', schema: sandboxSchema },
     reaches: 'sandbox',

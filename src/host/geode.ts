@@ -225,6 +225,7 @@ export function createGeode(
           config.sandbox.journals === null
             ? undefined
             : { bytesOfUser: config.sandbox.journals, folderOf: (id) => roomOf(places, id).journals },
+        mostCheckpointBytes: config.sandbox.checkpoints,
         sweepEveryMs: tends === 'nothing' ? null : config.sandbox.sweep_every * 1000,
         warn,
         formerUser: machine.user,

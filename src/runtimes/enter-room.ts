@@ -73,6 +73,7 @@ export async function enterRoom(
     env,
     link,
     freezer,
+    isCopy: formerSecret !== undefined,
     checkpoints,
     journals: journals(room.journals),
     halt,

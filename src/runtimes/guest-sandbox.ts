@@ -40,6 +40,7 @@ export interface OpenRoom {
   readonly env: Readonly<Record<string, string>>;
   readonly link: Link;
   readonly freezer: Freezer | undefined;
+  readonly isCopy: boolean;
   readonly checkpoints: RoomCheckpoints | undefined;
   readonly journals: Journals;
   /** Ends the walls and keeps the folders. */
@@ -101,6 +102,9 @@ export class GuestSandbox implements Sandbox {
   }
   get journals(): Journals {
     return this.#room.journals;
+  }
+  get isCopy(): boolean {
+    return this.#room.isCopy;
   }
   get end(): GeodeError | undefined {
     return this.#room.link.end;

@@ -118,7 +118,7 @@ export function restoredRooms(parts: Parts): RestoredRooms {
   };
 }
 
-/** The settings of a recorded room. Saved memory needs the very image it was saved with, whatever its name means now. */
+/** The settings of a recorded room, with the image by its digest: saved memory needs exactly the image of that time. */
 function specOf({ wanted, limits, leaseMs, owner, imageId }: RoomRecord): SandboxSpec {
   return {
     ...wanted,

@@ -1,8 +1,10 @@
+import { lstat } from 'node:fs/promises';
 import { type Cancel, finishing, throwIfCancelled, within } from '../base/cancel.ts';
 import { GeodeError, reasonOf } from '../base/errors.ts';
 import type { Liveness } from '../link/watch.ts';
 import type { Available, HostWorkspaces, Runtime, Unavailable } from '../seams/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
+import { absent } from './absent.ts';
 import type { SandboxUser } from './accounts.ts';
 import { orDiskFull } from './disk-full.ts';
 import { enterRoom } from './enter-room.ts';
@@ -218,6 +220,8 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     start: (id, cancel) => orDiskFull(() => start(id, cancel)),
     async halt(id, { keepMemory = false } = {}) {
       const { room, record } = await census.find(id);
+      // Ending the walls removes the run folder last.
+      if (keepMemory && !(await exists(room.runFolder))) return;
       await haltWalls(room, record.handle);
       if (!keepMemory) await dropMemory(room, record);
     },
@@ -248,6 +252,10 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       else if (record.runtime === walls.name) await tearDown(roomOfRecord(options, record), record);
     },
   };
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await lstat(path).catch(absent)) !== undefined;
 }
 
 /** If one fails, wait for the others too, so that everything they made can be removed. */

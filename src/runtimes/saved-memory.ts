@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
@@ -18,7 +18,7 @@ const factsSchema = z.object({
   format: z.string(),
   /** Digest of the image below the saved processes. */
   imageId: z.string().optional(),
-  /** What the guest in the saved memory knows. */
+  /** The secret of the guest in the saved memory. */
   secret: z.string(),
   /** The checksum is missing where the memory is read once, right after it was written. */
   files: z.array(z.object({ name: z.string(), bytes: z.number(), crc: z.number().optional() })),
@@ -37,7 +37,7 @@ const journalsIn = (folder: string) => join(folder, 'journals');
 const factsFile = (folder: string) => join(folder, 'memory.json');
 
 /** Copies journals with their times and modes, which say when a process ended. */
-export async function copyJournals(from: string, to: string): Promise<void> {
+async function copyJournals(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o700 });
   await promisify(execFile)('cp', ['-a', '--reflink=auto', '--', `${from}/.`, to]);
 }
@@ -119,14 +119,10 @@ export async function syncFolder(folder: string): Promise<void> {
   await opened.sync();
 }
 
-export async function sizeOf(folder: string): Promise<number> {
+async function sizeOf(folder: string): Promise<number> {
   const entries = (await readdir(folder, { recursive: true, withFileTypes: true }).catch(absent)) ?? [];
   const sizes = entries
     .filter((entry) => entry.isFile())
     .map(async ({ parentPath, name }) => (await stat(join(parentPath, name)).catch(absent))?.size ?? 0);
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-}
-
-export async function removeFolder(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
 }

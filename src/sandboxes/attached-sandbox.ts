@@ -11,6 +11,7 @@ import type { Runtime } from '../seams/runtime.ts';
 import type { Activity, Sandbox } from '../seams/sandbox.ts';
 import type { Snapshots } from '../seams/snapshots.ts';
 import type { SandboxTools } from '../seams/tools.ts';
+import { cannotSave } from './checkpoints/take-checkpoint.ts';
 import { FollowedProcess } from './followed-process.ts';
 import { attachedSnapshots } from './snapshots/attached-snapshots.ts';
 
@@ -152,6 +153,18 @@ export class AttachedSandbox {
       await Promise.race([Promise.all(this.#following), delay(politeMs, undefined, { ref: false })]);
     }
     await this.sandbox.halt();
+  }
+
+  /** Saves its memory and ends it, with every process as it is. A failure before the end leaves it running. */
+  async hibernate(cancel: Cancel): Promise<void> {
+    const { checkpoints, runtime } = this.sandbox;
+    if (checkpoints === undefined) throw cannotSave(runtime);
+    this.#left = true;
+    try {
+      await checkpoints.hibernate(cancel);
+    } finally {
+      this.#left = this.sandbox.end !== undefined;
+    }
   }
 
   /** False if nothing runs any more or nothing answers. */

@@ -1,4 +1,5 @@
 import type { Cancel } from '../base/cancel.ts';
+import { GeodeError } from '../base/errors.ts';
 import type { Runtime } from '../seams/runtime.ts';
 import type { Sandbox } from '../seams/sandbox.ts';
 import { type AttachedOptions, AttachedSandbox } from './attached-sandbox.ts';
@@ -47,6 +48,21 @@ export class AttachedSandboxes {
   put(held: AttachedSandbox): void {
     this.#held.set(held.sandbox.id, held);
     this.unsettled.delete(held.sandbox.id);
+  }
+
+  /** Saves the memory of one and ends it. A failure before the end leaves it running. */
+  async hibernate(id: string, cancel: Cancel): Promise<void> {
+    const held = this.get(id);
+    if (held === undefined) throw new GeodeError('sandbox_stopped', 'Only a running sandbox can hibernate.');
+    try {
+      await held.hibernate(cancel);
+      this.unsettled.delete(id);
+    } catch (error) {
+      if (held.sandbox.end !== undefined) this.unsettled.add(id);
+      throw error;
+    } finally {
+      if (held.sandbox.end !== undefined) this.drop(id);
+    }
   }
 
   drop(id: string): void {

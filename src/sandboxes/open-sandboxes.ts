@@ -29,6 +29,8 @@ export interface HostedOptions extends SandboxSourceOptions, Cancel {
   readonly policy: SweepPolicy;
   /** Left out: finished journals are only limited per sandbox. */
   readonly journalQuota?: JournalQuota | undefined;
+  /** Maximum bytes of the checkpoints of one user; left out or `null`: no limit. */
+  readonly mostCheckpointBytes?: number | null;
   /** Interval of sweeps; `null`: only on request. */
   readonly sweepEveryMs: number | null;
   readonly warn: (message: string) => void;
@@ -85,6 +87,7 @@ export async function sandboxesIn(ledger: Ledger, options: HostedOptions): Promi
       table,
       source,
       limits: most,
+      mostCheckpointBytes: options.mostCheckpointBytes ?? null,
       egress,
       ...(events && { events }),
       ...(log && { log }),

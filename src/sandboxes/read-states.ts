@@ -24,3 +24,10 @@ export async function readStates(
   const now = Date.now();
   return entries.map((entry) => statusOf(entry, heldOf(entry.id), facts.get(entry.id), now));
 }
+
+/** Asks only where sandboxes can hibernate. */
+export async function isHibernated(runtime: Runtime, id: string, cancel: Cancel): Promise<boolean> {
+  if (runtime.checkpoints === undefined) return false;
+  const [facts] = await runtime.list({ ids: [id], ...cancel });
+  return facts?.state === 'hibernated';
+}

@@ -3,6 +3,7 @@ import { isGeodeError, reasonOf } from '../base/errors.ts';
 import { isOrphan } from '../pool/host-mark.ts';
 import { reap } from '../pool/reap.ts';
 import type { Runtime } from '../seams/runtime.ts';
+import { tidyCheckpoints } from './checkpoints/take-checkpoint.ts';
 import { type Owner, parseOwner } from './owner.ts';
 import type { Registry } from './registry.ts';
 import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
@@ -125,10 +126,14 @@ async function settle(
       const [fact] = await runtime.list({ ids: [id], ...cancel });
       if (fact === undefined && !(await runtime.traces(cancel)).includes(id)) table.remove(id);
       if (fact?.state === 'unknown') return;
-      if (fact !== undefined) agree(table, entry, parseOwner(fact.owner));
+      if (fact !== undefined) {
+        agree(table, entry, parseOwner(fact.owner));
+        await tidyCheckpoints(runtime, id);
+      }
       if (fact?.state === 'running' || fact?.state === 'paused') {
         if (registry.heldOf(entry) === undefined) await registry.adopt(entry, cancel);
-      } else if (wasUnsettled) await runtime.halt(id, cancel);
+      } else if (fact?.state === 'hibernated') await runtime.halt(id, { keepMemory: true, ...cancel });
+      else if (wasUnsettled) await runtime.halt(id, cancel);
     }
     registry.unsettled.delete(id);
   } catch (error) {

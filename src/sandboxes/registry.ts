@@ -4,7 +4,7 @@ import { checkUser } from '../base/identity.ts';
 import { KeyedTurns } from '../base/keyed-turns.ts';
 import { type Log, noLog } from '../base/log.ts';
 import type { Egress, EgressSpec } from '../seams/egress.ts';
-import { type EventSink, noEvents } from '../seams/events.ts';
+import { type EventSink, noEvents, type SandboxEvent } from '../seams/events.ts';
 import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../seams/persistent.ts';
 import type { Runtime } from '../seams/runtime.ts';
 import { noTools, type SandboxTools } from '../seams/tools.ts';
@@ -13,10 +13,10 @@ import { Arrivals } from './arrivals.ts';
 import type { AttachedSandbox } from './attached-sandbox.ts';
 import { AttachedSandboxes } from './attached-sandboxes.ts';
 import { checkLabels, checkName, keyOf, ownerText } from './owner.ts';
-import { readStates } from './read-states.ts';
+import { isHibernated, readStates } from './read-states.ts';
 import { handleOf } from './sandbox-handle.ts';
 import { checkNetwork, SandboxHatches } from './sandbox-hatches.ts';
-import type { SandboxSource } from './sandbox-source.ts';
+import type { NewSandbox, SandboxSource } from './sandbox-source.ts';
 import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
 
 /** How long closing waits for calls in progress; after that they fail. */
@@ -33,6 +33,8 @@ export interface RegistryOptions {
   readonly egress: Egress;
   /** Serves the tool sessions of sandboxes that have one. */
   readonly tools?: SandboxTools;
+  /** Maximum bytes of the checkpoints of one user; `null`: no limit. */
+  readonly mostCheckpointBytes?: number | null;
 }
 
 /**
@@ -42,6 +44,7 @@ export interface RegistryOptions {
 export class Registry implements AsyncDisposable {
   readonly table: SandboxTable;
   readonly egress: Egress;
+  readonly mostCheckpointBytes: number | null;
   readonly #hatches: SandboxHatches;
   readonly #tools: SandboxTools;
   readonly #source: SandboxSource;
@@ -57,6 +60,7 @@ export class Registry implements AsyncDisposable {
     const { table, source, limits, egress, events = noEvents, log = noLog, tools = noTools } = options;
     this.table = table;
     this.egress = egress;
+    this.mostCheckpointBytes = options.mostCheckpointBytes ?? null;
     this.#hatches = new SandboxHatches(egress);
     this.#events = events;
     this.#tools = tools;
@@ -146,6 +150,18 @@ export class Registry implements AsyncDisposable {
     this.table.rename(entry.id, to);
     this.#tools.rename(entry.id, to);
     this.#events.emit(entry.user, { type: 'sandbox-rename', from: entry.chat, sandbox: entry.id, chat: to });
+  }
+
+  /** In the chat's turn: saves its memory on disk and ends it. The next use continues its processes. */
+  async hibernate(entry: SandboxRow, cause: 'asked' | 'idle', cancel: Cancel): Promise<void> {
+    this.noteActivity();
+    await this.#attached.hibernate(entry.id, cancel);
+    this.emit(entry, { type: 'sandbox-hibernate', cause });
+  }
+
+  /** Emits an event of one sandbox. */
+  emit(entry: Pick<SandboxRow, 'id' | 'user' | 'chat'>, body: SandboxEvent): void {
+    this.#events.emit(entry.user, { ...body, ...named(entry) });
   }
 
   async pause(entry: SandboxRow, cancel: Cancel): Promise<void> {
@@ -255,9 +271,11 @@ export class Registry implements AsyncDisposable {
   async open(entry: SandboxRow, cancel: Cancel): Promise<PersistentSandbox> {
     const { id, user, runtime, spec } = entry;
     const start = async () => {
+      const isAsleep = await isHibernated(this.#source.runtime(runtime), id, cancel);
       const sandbox = await this.#source.start(id, runtime, spec, cancel);
       const held = await this.#attached.take(entry, sandbox, this.#source.runtime(runtime), cancel);
-      this.#events.emit(user, { type: 'sandbox-start', made: false, ...named(entry) });
+      if (isAsleep) this.emit(entry, { type: 'sandbox-wake' });
+      else this.#events.emit(user, { type: 'sandbox-start', made: false, ...named(entry) });
       return held;
     };
     const held = this.heldOf(entry) ?? (await this.#admission.admit(user, cancel, start));
@@ -281,16 +299,16 @@ export class Registry implements AsyncDisposable {
     chat: string,
     { egress = this.egress.initial(user), ...spec }: PersistentSpec,
     cancel: Cancel,
-    fill: (id: string) => Promise<void> = async () => {},
+    { claim = () => this.#source.claim(spec, cancel), fill }: NewSandbox = {},
   ): Promise<PersistentSandbox> {
     checkUser(user);
     const labels = checkLabels(spec.labels ?? {});
     checkNetwork(spec, egress);
     return this.#admission.admit(user, cancel, async () => {
-      const { runtime, sandbox } = await this.#source.claim(spec, cancel);
+      const { runtime, sandbox } = await claim();
       try {
         throwIfCancelled(cancel.signal, 'Creating the sandbox');
-        await fill(sandbox.id);
+        await fill?.(sandbox.id);
         if (egress !== undefined) this.egress.remember(sandbox.id, egress);
         await runtime.assign(sandbox.id, ownerText({ user, chat, spec }));
         const now = Date.now();
@@ -305,6 +323,8 @@ export class Registry implements AsyncDisposable {
           activeAt: now,
         };
         const held = this.#attached.hold(entry, sandbox, runtime);
+        // A copy of a running sandbox has processes to follow.
+        if (sandbox.isCopy) await held.resume(cancel);
         await this.#hatches.openFor(entry, held, cancel);
         this.table.add(entry);
         this.#attached.put(held);

@@ -22,6 +22,12 @@ export interface SandboxSourceOptions {
   readonly pool: { readonly floor: number; readonly ceiling: number };
 }
 
+/** Another source of a new sandbox than a blank one: a copy, or a blank one that `fill` fills. */
+export interface NewSandbox {
+  readonly claim?: () => Promise<{ readonly runtime: Runtime; readonly sandbox: Sandbox }>;
+  readonly fill?: (id: string) => Promise<void>;
+}
+
 /** Where sandboxes for chats come from: blank ones of the pool, and halted ones. */
 export class SandboxSource implements AsyncDisposable {
   readonly #options: SandboxSourceOptions;

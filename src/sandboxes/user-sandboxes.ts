@@ -3,6 +3,8 @@ import type { Cancel } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 import { reachesNothing } from '../seams/egress.ts';
 import type { SandboxStatus, UserSandboxes } from '../seams/persistent.ts';
+import { checkpointFolder, removeCheckpoint } from './checkpoints/take-checkpoint.ts';
+import { checkpointOf, forkLive } from './checkpoints/user-checkpoints.ts';
 import { checkAgreement, checkLabels, checkName, checkPersistentSpec, ownerText } from './owner.ts';
 import type { Registry } from './registry.ts';
 import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
@@ -57,21 +59,43 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
         return entry !== undefined;
       }),
 
-    fork: (chat, to, { snapshot, ...cancel } = {}) =>
+    fork: (chat, to, { snapshot, live = false, checkpoint, ...cancel } = {}) =>
       registry.inTurns(user, [chat, to], cancel, async () => {
         const source = await registry.get(user, chat);
         await registry.checkFree(user, to);
+        if (live) return forkLive(registry, source, to, { checkpoint, ...cancel });
         const { workspaces } = registry.runtimeOf(source);
         if (workspaces === undefined) throw notHere();
         const freezer = registry.heldOf(source)?.sandbox.freezer;
         const egress = registry.egress.remembered(source.id);
         const spec = { ...source.spec, runtime: source.runtime, ...(egress && { egress }) };
-        return registry.create(user, to, spec, cancel, async (id) => {
+        const fill = async (id: string) => {
           await using from = await workspaces.hold(source.id);
           await using into = await workspaces.hold(id);
           const freeze = freezer && (() => freezer.hold());
           await forkWorkspace(from, into, { snapshot, freeze, ...cancel });
-        });
+        };
+        return registry.create(user, to, spec, cancel, { fill });
+      }),
+
+    checkpoint: (chat, { name, ...cancel } = {}) =>
+      inTurn(chat, cancel, async () => checkpointOf(registry, await registry.get(user, chat), name, cancel)),
+
+    async checkpoints(chat) {
+      const entry = registry.look(user, chat);
+      return (await checkpointFolder(registry.runtimeOf(entry), entry.id)).list();
+    },
+
+    removeCheckpoint: (chat, name) =>
+      inTurn(chat, {}, async () => {
+        const entry = await registry.get(user, chat);
+        return removeCheckpoint(registry.runtimeOf(entry), entry.id, name);
+      }),
+
+    hibernate: (chat, cancel = {}) =>
+      inTurn(chat, cancel, async () => {
+        const { state } = await registry.inspect(user, chat, cancel);
+        if (state !== 'hibernated') await registry.hibernate(await registry.get(user, chat), 'asked', cancel);
       }),
 
     pause: (chat, cancel = {}) =>

@@ -55,7 +55,7 @@ export interface RuntimeCheckpoints {
   open(saved: SavedPlace, options?: Cancel): Promise<Sandbox>;
 }
 
-export interface SavedPlace {
+interface SavedPlace {
   /** The sandbox whose memory it is. */
   readonly source: string;
   readonly folder: string;

@@ -12,6 +12,7 @@ import type { SolveOutcome } from './solve.ts';
 export type EventBody =
   /** A sandbox runs: it was created or started again. */
   | ({ readonly type: 'sandbox-start'; readonly made: boolean } & OfSandbox)
+  | (SandboxEvent & OfSandbox)
   /** Its processes have ended; its files remain. `idle`: stopped for being idle. */
   | ({ readonly type: 'sandbox-stop'; readonly cause: 'asked' | 'idle' | 'ended' } & OfSandbox)
   | ({ readonly type: 'sandbox-pause' } & OfSandbox)
@@ -112,6 +113,16 @@ export type EventBody =
       readonly key: string;
       readonly change: 'created' | 'confirmed' | 'doubted' | 'edited' | 'removed';
     };
+
+/** Saved memory. Each of these ended what the sandbox, and its copy, had open through the hatch. */
+export type SandboxEvent =
+  | { readonly type: 'sandbox-checkpoint'; readonly checkpoint: string }
+  /** A copy with the processes of another sandbox, whose id is `from`. */
+  | { readonly type: 'sandbox-fork'; readonly from: string }
+  /** Its memory is on disk, and its processes continue at the next use. */
+  | { readonly type: 'sandbox-hibernate'; readonly cause: 'asked' | 'idle' }
+  /** Its processes continue. */
+  | { readonly type: 'sandbox-wake' };
 
 interface OfSandbox {
   readonly sandbox: string;

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel } from '../base/cancel.ts';
 import type { GeodeError } from '../base/errors.ts';
+import type { Checkpoint, CheckpointList } from './checkpoints.ts';
 import type { Denial, EgressSpec } from './egress.ts';
 import type { Files } from './files.ts';
 import type { Journals } from './journal.ts';
@@ -48,14 +49,24 @@ export interface UserSandboxes {
   remove(chat: string, options?: Cancel): Promise<boolean>;
   /**
    * Creates another chat's sandbox with the same settings and a copy of the files, as they are now or in a snapshot.
-   * This one may be stopped or paused and stays so. Throws `sandbox_exists` if that chat has one, and
-   * `cannot_enforce` where the files are not on this host.
+   * This one may be stopped or paused and stays so. `live` copies its processes and their memory too, as they are now or
+   * in a checkpoint; a hibernated one is woken for that. Throws `sandbox_exists` if that chat has one, and
+   * `cannot_enforce` where the files are not on this host or the memory cannot be saved.
    */
-  fork(
-    chat: string,
-    to: string,
-    options?: { readonly snapshot?: string } & Cancel,
-  ): Promise<PersistentSandbox>;
+  fork(chat: string, to: string, options?: ForkOptions & Cancel): Promise<PersistentSandbox>;
+  /**
+   * Saves memory, files and journals at one moment; wakes it if it hibernates. Throws `cannot_enforce` where the runtime
+   * cannot, `sandbox_stopped` if nothing runs, `checkpoint_limit` if the user has no room for it.
+   */
+  checkpoint(chat: string, options?: { readonly name?: string | undefined } & Cancel): Promise<Checkpoint>;
+  /** Its checkpoints, whether or not it runs. */
+  checkpoints(chat: string): Promise<CheckpointList>;
+  removeCheckpoint(chat: string, name: string): Promise<boolean>;
+  /**
+   * Saves its memory on disk and frees it; the next use continues every process. Throws `cannot_enforce` where the
+   * runtime cannot. No error if it hibernates already.
+   */
+  hibernate(chat: string, options?: Cancel): Promise<void>;
   /** Freezes every process in it. Throws `cannot_enforce` where the runtime cannot. The next use resumes it. */
   pause(chat: string, options?: Cancel): Promise<void>;
   list(options?: Cancel): Promise<readonly SandboxStatus[]>;
@@ -81,6 +92,14 @@ export interface UserSandboxes {
   ): Promise<EgressSpec>;
   /** The output of its processes, whether or not the sandbox is running. */
   journals(chat: string): Promise<Journals>;
+}
+
+export interface ForkOptions {
+  readonly snapshot?: string | undefined;
+  /** Copies processes and memory too. */
+  readonly live?: boolean | undefined;
+  /** With `live`: the checkpoint to copy, in place of this moment. */
+  readonly checkpoint?: string | undefined;
 }
 
 /**

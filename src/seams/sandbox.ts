@@ -96,6 +96,8 @@ export interface Sandbox extends Workspace, AsyncDisposable {
   ping(options?: Cancel): Promise<void>;
   /** Missing where the runtime cannot freeze a sandbox. */
   readonly freezer?: Freezer;
+  /** It was opened from the memory of another sandbox, so processes run in it already. */
+  readonly isCopy?: boolean;
   /** Missing where the runtime cannot save the memory of a sandbox. */
   readonly checkpoints?: Checkpoints;
   /** The way out that a policy opens. Missing in shared sandboxes: their owner holds it. */

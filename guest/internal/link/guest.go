@@ -93,8 +93,8 @@ func (g *Guest) Serve(door *Door) error {
 	return nil
 }
 
-// DropDead closes the host's connection if its other end is gone. Saving a sandbox's memory cuts its connections, and
-// gVisor wakes nobody who reads from one.
+// DropDead closes the host's connection if its other end is gone. Saving the memory of a sandbox cuts its connections,
+// and gVisor does not wake their readers.
 func (g *Guest) DropDead() {
 	g.mu.Lock()
 	conn := g.current

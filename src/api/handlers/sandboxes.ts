@@ -40,6 +40,10 @@ export function sandboxHandlers(
       await call.sandboxes.pause(chat, { signal: call.signal });
       return inspect({ chat }, call);
     },
+    async hibernate({ chat }, call) {
+      await call.sandboxes.hibernate(chat, { signal: call.signal });
+      return inspect({ chat }, call);
+    },
     async resume({ chat }, call) {
       await startedSandbox(call, chat);
       return inspect({ chat }, call);
@@ -51,8 +55,8 @@ export function sandboxHandlers(
     },
     rename: ({ chat, to }, { sandboxes: own }) => own.rename(chat, to),
     label: ({ chat, labels }, { sandboxes: own }) => own.label(chat, labels),
-    async fork({ chat, to, snapshot }, { sandboxes: own, signal }) {
-      await own.fork(chat, to, { ...(snapshot !== undefined && { snapshot }), signal });
+    async fork({ chat, to, ...options }, { sandboxes: own, signal }) {
+      await own.fork(chat, to, { ...options, signal });
       return own.inspect(to, { signal });
     },
     usage: async ({ chat, everyMs }, call) => watched(await runningSandbox(call, chat), everyMs, call.signal),

@@ -72,7 +72,7 @@ async function list(word: string, context: CliContext): Promise<number> {
   await using host = await connectHost(context);
   const chat = await host.chat(word);
   const { state } = await chat.ask((own, name) => own.inspect(name));
-  const terminals = state === 'stopped' || state === 'paused' ? [] : await chat.within(terminalsIn);
+  const terminals = state === 'running' || state === 'unknown' ? await chat.within(terminalsIn) : [];
   if (json) out(JSON.stringify({ terminals }));
   else if (terminals.length === 0) out(`No terminal is running in ${shownName(chat.name)}.`);
   else

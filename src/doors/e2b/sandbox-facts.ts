@@ -12,9 +12,9 @@ import type { E2b } from './open-e2b.ts';
 const envdVersion = '0.5.7';
 const metricsMs = 200;
 
-/** E2B calls a stopped sandbox paused: it keeps its files and can be connected to. */
+/** E2B calls a stopped or hibernated sandbox paused: it keeps its files and can be connected to. */
 export function stateOf({ state }: SandboxStatus): 'running' | 'paused' {
-  return state === 'paused' || state === 'stopped' ? 'paused' : 'running';
+  return state === 'running' || state === 'unknown' ? 'running' : 'paused';
 }
 
 export function factsOf(

@@ -23,7 +23,7 @@ export const sandboxPsCommand: CliCommand = {
     const chat = await host.chat(word);
     // To look into a sandbox is no reason to start or resume it.
     const { state } = await chat.ask((own, name) => own.inspect(name, { signal }));
-    const isRunning = state !== 'stopped' && state !== 'paused';
+    const isRunning = state === 'running' || state === 'unknown';
     const list = isRunning ? await chat.within((sandbox) => sandbox.processes({ signal })) : nothing;
     if (json) out(JSON.stringify(list));
     else if (!isRunning) out(`${shownName(chat.name)} is ${state}; it has no processes.`);
