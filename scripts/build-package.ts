@@ -19,6 +19,7 @@ import {
   nodePackageName,
   repository,
 } from './build-node-package.ts';
+import { buildSite } from './build-site.ts';
 import { bundleInto } from './bundle-package.ts';
 import {
   describePackages,
@@ -66,10 +67,13 @@ export async function buildPackage(build = join(root, 'build')): Promise<string>
     recursive: true,
     filter: (path) => !path.endsWith('.vite'),
   });
+  const site = await buildSite(join(build, 'site'));
+  cpSync(site, join(folder, 'site/dist'), { recursive: true, filter: (path) => !path.endsWith('.vite') });
   const packages = describePackages([
     ...bundled,
     ...readPackages(join(root, 'bundle/packages.json')),
     ...readPackages(join(root, 'dashboard/dist', packagesFile)),
+    ...readPackages(join(site, packagesFile)),
     // No module of the dashboard, but its style sheet begins with the base styles of this package.
     'node_modules/tailwindcss',
   ]);
@@ -158,6 +162,7 @@ function manifestOf({
       'dist',
       'guest',
       'images',
+      'site',
       'CHANGELOG.md',
       'LICENCES.md',
       'sbom.json',

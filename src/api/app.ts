@@ -15,6 +15,7 @@ import { describeApi } from './openapi.ts';
 import { answerProblem, refuseInvalid } from './problems.ts';
 import { reference } from './reference.ts';
 import { serveParts } from './serve-parts.ts';
+import { serveSite } from './site-files.ts';
 
 export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });
@@ -56,6 +57,7 @@ export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.get('/openapi.json', (context) => context.json(document));
   app.route('/reference', reference());
   if (parts.dashboardFolder !== undefined) serveDashboard(app, parts.dashboardFolder);
+  if (parts.siteFolder !== undefined) serveSite(app, parts.siteFolder);
   return app;
 }
 

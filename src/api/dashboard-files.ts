@@ -4,15 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { join } from 'node:path';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ApiEnv } from './environment.ts';
-
-interface Asset {
-  readonly plain: Uint8Array<ArrayBuffer>;
-  readonly packed: Uint8Array<ArrayBuffer>;
-}
+import { createFileSender, keptForever, typeOf } from './static-files.ts';
 
 export function serveDashboard(app: OpenAPIHono<ApiEnv>, folder: string): void {
   const page = readFileSync(join(folder, 'index.html'), 'utf8');
@@ -23,35 +18,11 @@ export function serveDashboard(app: OpenAPIHono<ApiEnv>, folder: string): void {
       'Cache-Control': 'no-store',
     });
   });
-  const read = new Map<string, Asset>();
-  for (const name of readdirSync(join(folder, 'assets'))) {
-    const type = types[extname(name)];
-    if (type === undefined) continue;
-    app.get(`/assets/${name}`, (context) => {
-      const asset = read.get(name) ?? assetAt(join(folder, 'assets', name));
-      read.set(name, asset);
-      const isPacked = /\bgzip\b/.test(context.req.header('accept-encoding') ?? '');
-      return context.body(isPacked ? asset.packed : asset.plain, 200, {
-        'Content-Type': type,
-        // The name contains a hash of the content.
-        'Cache-Control': 'public, max-age=31536000, immutable',
-        Vary: 'Accept-Encoding',
-        ...(isPacked && { 'Content-Encoding': 'gzip' }),
-      });
-    });
-  }
+  const send = createFileSender();
+  for (const name of readdirSync(join(folder, 'assets')))
+    if (typeOf(name) !== undefined)
+      app.get(`/assets/${name}`, (context) => send(context, join(folder, 'assets', name), keptForever));
 }
-
-function assetAt(path: string): Asset {
-  const plain = new Uint8Array(readFileSync(path));
-  return { plain, packed: new Uint8Array(gzipSync(plain)) };
-}
-
-const types: Readonly<Record<string, string>> = {
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
 
 function policyWith(nonce: string): string {
   return [

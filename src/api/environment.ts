@@ -89,6 +89,8 @@ export interface ApiParts {
   readonly logins?: Logins;
   /** Folder of the dashboard's built files. */
   readonly dashboardFolder?: string;
+  /** Folder of the built documentation. */
+  readonly siteFolder?: string;
   readonly log: Logger;
   /** Geode's version. */
   readonly version: string;

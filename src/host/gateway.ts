@@ -46,7 +46,12 @@ export async function startGateway(
   const auth = options.auth ?? gateway.auth;
   const dashboardFolder = existsSync(builtDashboard) ? builtDashboard : undefined;
   const { url, stop } = await startApi(
-    { ...parts, keys: auth === 'off' ? 'off' : keys, ...(dashboardFolder && { dashboardFolder }) },
+    {
+      ...parts,
+      keys: auth === 'off' ? 'off' : keys,
+      ...(dashboardFolder && { dashboardFolder }),
+      ...(existsSync(builtSite) && { siteFolder: builtSite }),
+    },
     {
       host: options.host ?? gateway.host,
       port: options.port ?? gateway.port,
@@ -71,6 +76,7 @@ export async function startGateway(
 
 /** Next to the folder of this code, both in a clone and in a package. */
 const builtDashboard = fileURLToPath(new URL('../../dashboard/dist', import.meta.url));
+const builtSite = fileURLToPath(new URL('../../site/dist', import.meta.url));
 
 /** Replaces an address that means "all addresses" with one that a browser can open. */
 function reachable(url: string): string {

@@ -1,4 +1,4 @@
-/** What people read beside answers: once, and no more than they need. */
+/** Messages beside answers: each is sent once, and only when a person needs it. */
 import { expect, it } from 'vitest';
 import { GeodeError } from '../../src/base/errors.ts';
 import { platformScene } from '../contracts/channel.ts';

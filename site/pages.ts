@@ -1,0 +1,61 @@
+/** The pages of the site in their order. A page of `docs/` that is in no section is an error of the build. */
+export interface Section {
+  readonly title: string;
+  readonly pages: readonly string[];
+}
+
+export const sections: readonly Section[] = [
+  { title: 'Start', pages: ['index.md', 'start.md', 'install.md'] },
+  {
+    title: 'Guides',
+    pages: [
+      'guides/untrusted-code.md',
+      'guides/telegram.md',
+      'guides/claude-overnight.md',
+      'guides/team.md',
+      'guides/proxy.md',
+      'e2b.md',
+      'doors/openai.md',
+      'mcp.md',
+      'SKILL.md',
+    ],
+  },
+  {
+    title: 'Concepts',
+    pages: [
+      'runtimes.md',
+      'sandboxes.md',
+      'workspaces.md',
+      'runs.md',
+      'contexts.md',
+      'journals.md',
+      'egress.md',
+      'approvals.md',
+      'agents.md',
+      'gateway.md',
+      'memory.md',
+      'solve.md',
+      'models.md',
+      'images.md',
+      'dashboard.md',
+    ],
+  },
+  {
+    title: 'Reference',
+    pages: ['commands.md', 'configuration.md', 'http-api.md', 'errors.md', 'protocol.md'],
+  },
+  {
+    title: 'Operate',
+    pages: ['host.md', 'SECURITY.md', 'troubleshooting.md', 'performance.md', 'reliability.md'],
+  },
+  { title: 'Compare', pages: ['compare.md'] },
+  { title: 'Project', pages: ['ARCHITECTURE.md', 'decisions/index.md', 'CONTRIBUTING.md', 'CHANGELOG.md'] },
+];
+
+/** Files at the root of the clone that are pages of the site. */
+export const rootPages: readonly string[] = [
+  'SECURITY.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+];
