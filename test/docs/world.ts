@@ -3,7 +3,7 @@
  * with a certificate that sandboxes trust, and Ollama's port has a scripted model. No example reaches anything else.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -73,8 +73,8 @@ export async function runCommands(
 
 function prepareHome(home: string): void {
   mkdirSync(join(home, '.bin'));
-  const program = `#!/bin/sh\nexec ${process.execPath} ${join(root, 'bin/geode.js')} "$@"\n`;
-  writeFileSync(join(home, '.bin/geode'), program, { mode: 0o755 });
+  // As npm links a command.
+  symlinkSync(join(root, 'bin/geode.js'), join(home, '.bin/geode'));
   const subject = [
     '-subj',
     '/CN=example.com',
