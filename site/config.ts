@@ -1,9 +1,12 @@
 /** The site as VitePress builds it. `scripts/build-site.ts` puts the pages together and calls it. */
 import type { DefaultTheme, UserConfig } from 'vitepress';
-import { sections } from './pages.ts';
+import type { Section } from './pages.ts';
 
 /** `titleOf` gives the title of a page. */
-export function siteConfig(titleOf: (page: string) => string): UserConfig<DefaultTheme.Config> {
+export function siteConfig(
+  sections: readonly Section[],
+  titleOf: (page: string) => string,
+): UserConfig<DefaultTheme.Config> {
   const item = (page: string) => ({ text: titleOf(page), link: `/${page.replace(/(index)?\.md$/, '')}` });
   return {
     title: 'Geode',

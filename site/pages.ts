@@ -1,4 +1,4 @@
-/** The pages of the site in their order. A page of `docs/` that is in no section is an error of the build. */
+/** The pages of the site in their order. Pages of `docs/` that are in none come last. */
 export interface Section {
   readonly title: string;
   readonly pages: readonly string[];
@@ -16,6 +16,7 @@ export const sections: readonly Section[] = [
       'guides/proxy.md',
       'e2b.md',
       'doors/openai.md',
+      'doors/open-webui.md',
       'mcp.md',
       'SKILL.md',
     ],
