@@ -38,6 +38,9 @@ export const settingExamples: Readonly<Record<string, unknown>> = {
   'gateway.keys_file': '/srv/geode/keys.db',
   'gateway.allowed_hosts': ['geode.example.com'],
   'gateway.allowed_origins': ['https://app.example.com'],
+  'backup.folder': '/mnt/backups/geode',
+  'backup.every': 86_400,
+  'backup.passphrase_file': '/etc/geode/backup-passphrase',
   'gateway.scope_rates': { 'memory:write': 20 },
   'e2b.templates': { node: 'node:24' },
   'providers.services': {

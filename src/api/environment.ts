@@ -15,6 +15,7 @@ import type { Runs } from '../runs/index.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
 import type { Agents } from '../seams/agent.ts';
 import type { Approvals } from '../seams/approval.ts';
+import type { Backups } from '../seams/backups.ts';
 import type { Chats } from '../seams/chat.ts';
 import type { MachineCheck } from '../seams/doctor.ts';
 import type { Events } from '../seams/events.ts';
@@ -49,6 +50,7 @@ export interface ApiParts {
   readonly previews?: Previews;
   /** Network policies, network requests and the credentials of bindings. */
   readonly egress?: EgressHost;
+  readonly backups?: Backups;
   /** Requests that wait for a person's decision. */
   readonly approvals?: Approvals;
   /** Conversations with agents in sandboxes. */

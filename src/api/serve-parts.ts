@@ -4,6 +4,7 @@ import { contract } from '../contract/contract.ts';
 import type { ApiEnv, ApiOptions, ApiParts } from './environment.ts';
 import { agentHandlers } from './handlers/agents.ts';
 import { approvalHandlers } from './handlers/approvals.ts';
+import { backupHandlers } from './handlers/backups.ts';
 import { chatHandlers, scheduleHandlers, senderHandlers } from './handlers/chats.ts';
 import { checkpointHandlers } from './handlers/checkpoints.ts';
 import { contextHandlers } from './handlers/contexts.ts';
@@ -55,6 +56,7 @@ export function serveParts(app: OpenAPIHono<ApiEnv>, parts: ApiParts, { failureR
     serve(app, contract.egress, egressHandlers(egress));
     serve(app, contract.secrets, secretHandlers(egress.secrets));
   }
+  if (parts.backups !== undefined) serve(app, contract.backups, backupHandlers(parts.backups));
   if (approvals !== undefined) serve(app, contract.approvals, approvalHandlers(approvals));
   if (contexts !== undefined) serve(app, contract.contexts, contextHandlers(contexts));
   if (events !== undefined) serve(app, contract.events, eventHandlers(events));

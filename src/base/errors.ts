@@ -300,6 +300,17 @@ export const errorCatalogue = {
     hint: 'Remove a schedule first: `geode schedule rm ID`, or `/unschedule ID` in the chat.',
   },
   channel_failed: { status: 502, hint: 'Run `geode status` to see the state of each channel.' },
+  // backups
+  backup_not_found: { status: 404, hint: 'List backups: `geode backup ls`.' },
+  backup_damaged: {
+    status: 422,
+    hint: 'Use another backup: `geode backup ls`, then `geode backup verify NAME`.',
+  },
+  backup_locked: { status: 403, hint: 'Give the passphrase of this backup: `--passphrase-file FILE`.' },
+  home_in_use: {
+    status: 409,
+    hint: 'Restore over the existing state with `--replace`, which keeps the old one beside it.',
+  },
   // waiting
   timed_out: { status: 504, hint: 'Set a longer timeout, or find out why it is slow.' },
   cancelled: { status: 499, hint: 'The caller cancelled the request; nothing is left behind.' },

@@ -493,6 +493,26 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/host/stop.ts')).hostStopCommand,
   },
   {
+    name: 'backup create',
+    summary: 'Back everything up to one file, while the host runs',
+    load: async () => (await import('./commands/backup/create.ts')).backupCreateCommand,
+  },
+  {
+    name: 'backup ls',
+    summary: 'List backups, newest first',
+    load: async () => (await import('./commands/backup/ls.ts')).backupLsCommand,
+  },
+  {
+    name: 'backup verify',
+    summary: 'Restore a backup into a scratch folder and try it there',
+    load: async () => (await import('./commands/backup/verify.ts')).backupVerifyCommand,
+  },
+  {
+    name: 'backup restore',
+    summary: 'Put a backup in place of the state',
+    load: async () => (await import('./commands/backup/restore.ts')).backupRestoreCommand,
+  },
+  {
     name: 'keys create',
     summary: 'Create an API key; it is shown once',
     load: async () => (await import('./commands/keys/create.ts')).keysCreateCommand,

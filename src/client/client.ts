@@ -4,6 +4,7 @@
  */
 import { type RemoteAgents, remoteAgents } from './agents.ts';
 import { type RemoteApprovals, remoteApprovals } from './approvals.ts';
+import { type RemoteBackups, remoteBackups } from './backups.ts';
 import { type RemoteChats, remoteChats } from './chats.ts';
 import { type RemoteContexts, remoteContexts } from './contexts.ts';
 import { type RemoteEgress, type RemoteSecrets, remoteEgress, remoteSecrets } from './egress.ts';
@@ -59,6 +60,7 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly chats: RemoteChats;
   /** Conversations with agents in sandboxes. */
   readonly agents: RemoteAgents;
+  readonly backups: RemoteBackups;
   /** Requests that wait for the user's decision. */
   readonly approvals: RemoteApprovals;
   /** The same host on behalf of another user: only for the operator, on the host's own socket. */
@@ -85,6 +87,7 @@ function clientOf(connection: ApiConnection): GeodeClient {
     agents: remoteAgents(connection),
     chats: remoteChats(connection),
     approvals: remoteApprovals(connection),
+    backups: remoteBackups(connection),
     as: (user) =>
       clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': encodeURIComponent(user) } }),
   };

@@ -18,6 +18,10 @@ export const operationTable = {
     get: {"route":"GET /api/v1/approvals/{approval}","gives":"json"},
     decide: {"route":"POST /api/v1/approvals/{approval}","sends":"json","gives":"json"},
   },
+  backups: {
+    list: {"route":"GET /api/v1/backups","gives":"json","field":"backups"},
+    create: {"route":"POST /api/v1/backups","sends":"json","gives":"events","eventFree":{"details":{"*":true}}},
+  },
   chats: {
     list: {"route":"GET /api/v1/chats","gives":"json","field":"chats"},
     channels: {"route":"GET /api/v1/channels","gives":"json","field":"channels"},

@@ -7,6 +7,7 @@ import {
   codexSettings,
   containerAgentSettings,
 } from './agents-schema.ts';
+import { backupSettings } from './backup-schema.ts';
 import { channelsSettings } from './channels-schema.ts';
 import { chatSettings } from './chat-schema.ts';
 import { egressSettings } from './egress-schema.ts';
@@ -35,6 +36,7 @@ export function configSchema(machine: Machine) {
     memory: memorySettings(machine),
     qdrant: qdrantSettings,
     gateway: gatewaySettings(machine),
+    backup: backupSettings(machine),
     e2b: e2bSettings,
     providers: providersSettings,
     agents: agentsSettings,

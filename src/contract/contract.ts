@@ -1,6 +1,7 @@
 /** All operations of the API. */
 import { agents } from './agents.ts';
 import { approvals } from './approvals.ts';
+import { backups } from './backups.ts';
 import { chats, schedules } from './chats.ts';
 import { checkpoints } from './checkpoints.ts';
 import { contexts } from './contexts.ts';
@@ -29,6 +30,7 @@ import { webhooks } from './webhooks.ts';
 export const contract = {
   agents,
   approvals,
+  backups,
   chats,
   checkpoints,
   contexts,

@@ -130,6 +130,7 @@ const hostEventSchema = z
       key: z.string(),
       change: z.enum(['created', 'confirmed', 'doubted', 'edited', 'removed']),
     }),
+    event('backup-create', { backup: z.string(), bytes: z.int() }),
     event('key-create', { key: z.string() }),
     event('key-revoke', { key: z.string() }),
     z

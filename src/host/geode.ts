@@ -138,6 +138,7 @@ export function createGeode(
         config.memory.file,
         config.gateway.keys_file,
         config.egress.secrets_key,
+        config.backup.folder,
         machine.configDir,
       ],
     },

@@ -36,6 +36,7 @@ import type { ToolSessions } from '../seams/tools.ts';
 import { type OpenedSolves, openSolves } from '../solve/open-solves.ts';
 import { agentPlace, keepAgentsReady } from './agent-place.ts';
 import { openConfiguredAgents } from './agents.ts';
+import { openBackups } from './backup/open-backups.ts';
 import { openConfiguredImages } from './built-images.ts';
 import { openConfiguredChats } from './chats.ts';
 import { openConfiguredMemory } from './configured-memory.ts';
@@ -163,7 +164,9 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const previews = opened.use(openPreviews());
   const { templates } = config.e2b;
   const e2b = opened.use(openE2b(ledger, { sandboxes, templates, limits: configuredLimits(config), log }));
+  const backups = opened.use(openBackups({ loaded, sandboxes, events, log, version }));
   const parts: ApiParts = {
+    backups,
     version,
     log,
     events,

@@ -29,6 +29,11 @@ export class Connection implements Disposable {
     this.#timeoutMs = timeoutMs;
   }
 
+  /** For what SQLite does with a whole file. */
+  get database(): DatabaseSync {
+    return this.#db;
+  }
+
   get isOpen(): boolean {
     return this.#db.isOpen;
   }

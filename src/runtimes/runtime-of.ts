@@ -94,8 +94,9 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       ...(owner === null ? {} : { owner }),
     };
     const { checked, plan: planned } = await prepare(room, spec, { signal });
-    // A name stays the same after a restart, a process id does not.
-    const named = planned.handle === '' ? planned : { ...planned, handle: before.handle };
+    // A name stays the same after a restart, a process id does not. A restored sandbox has none yet.
+    const named =
+      planned.handle === '' || before.handle === '' ? planned : { ...planned, handle: before.handle };
     // Its files belong to its previous user.
     const plan = withUser(named, before.user);
     const runFolder = before.runFolder && room.runFolder;

@@ -10,6 +10,11 @@ import { giveWorkspace, type Room } from './rooms.ts';
 
 type Owner = { readonly uid: number; readonly gid: number };
 
+type Options = Pick<
+  RuntimeOptions,
+  'stateDir' | 'runDir' | 'guestDir' | 'uid' | 'platform' | 'arch' | 'path'
+>;
+
 interface Use {
   readers: number;
   /** A room uses it, or it was mounted before the first reader. */
@@ -21,12 +26,12 @@ interface Use {
  * it.
  */
 export class Workspaces {
-  readonly #options: RuntimeOptions;
+  readonly #options: Options;
   /** Workspaces being read or changed now. */
   readonly #uses = new Map<string, Use>();
   readonly #turns = new KeyedTurns();
 
-  constructor(options: RuntimeOptions) {
+  constructor(options: Options) {
     this.#options = options;
   }
 

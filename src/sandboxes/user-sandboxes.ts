@@ -9,6 +9,7 @@ import { checkAgreement, checkLabels, checkName, checkPersistentSpec, ownerText 
 import type { Registry } from './registry.ts';
 import type { SandboxRow, SandboxTable } from './sandbox-table.ts';
 import { forkWorkspace } from './snapshots/fork-workspace.ts';
+import { withSnapshot } from './snapshots/with-snapshot.ts';
 
 /** The registry for one user: the user is part of every call and cannot be left out or changed. */
 export function userSandboxes(registry: Registry, name: string): UserSandboxes {
@@ -97,6 +98,8 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
         const { state } = await registry.inspect(user, chat, cancel);
         if (state !== 'hibernated') await registry.hibernate(await registry.get(user, chat), 'asked', cancel);
       }),
+
+    withSnapshot: (chat, work, cancel = {}) => withSnapshot(registry, { user, chat }, work, cancel),
 
     pause: (chat, cancel = {}) =>
       inTurn(chat, cancel, async () => registry.pause(await registry.get(user, chat), cancel)),

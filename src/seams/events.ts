@@ -106,6 +106,8 @@ export type EventBody =
     }
   /** `interrupted`: it ended without a result and can be resumed. */
   | { readonly type: 'solve-end'; readonly solve: string; readonly outcome: SolveOutcome | 'interrupted' }
+  /** A backup of the whole host was made. */
+  | { readonly type: 'backup-create'; readonly backup: string; readonly bytes: number }
   /** A key of the user was created or revoked. */
   | { readonly type: 'key-create' | 'key-revoke'; readonly key: string }
   | {

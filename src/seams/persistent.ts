@@ -9,7 +9,7 @@ import type { Limits, SoftLimit } from './limits.ts';
 import type { Command, ExecOptions, ExecResult, Process, ProcessList, SignalName } from './process.ts';
 import type { RuntimeName, SandboxFacts } from './runtime.ts';
 import type { Activity, Grade, Metrics, SandboxSpec, Workspace } from './sandbox.ts';
-import type { Snapshots } from './snapshots.ts';
+import type { Snapshot, Snapshots, WorkspacePlace } from './snapshots.ts';
 import type { ToolDoor } from './tools.ts';
 
 /**
@@ -27,6 +27,12 @@ export interface Sandboxes extends AsyncDisposable {
   sweep(options?: Cancel): Promise<SweepReport>;
   /** Detaches all sandboxes. They keep running, with everything in them, for the next host. */
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface KeptFiles extends WorkspacePlace {
+  /** Of the sandbox. */
+  readonly id: string;
+  readonly snapshot: Snapshot;
 }
 
 /** The settings of a persistent sandbox. They apply when the sandbox is created; an existing one must match them. */
@@ -67,6 +73,15 @@ export interface UserSandboxes {
    * runtime cannot. No error if it hibernates already.
    */
   hibernate(chat: string, options?: Cancel): Promise<void>;
+  /**
+   * Calls `work` with a snapshot of the files as they are now, which is removed afterwards. The sandbox is not started
+   * and is free for others during `work`. Undefined where the files are not on this host.
+   */
+  withSnapshot<T>(
+    chat: string,
+    work: (kept: KeptFiles) => Promise<T>,
+    options?: Cancel,
+  ): Promise<T | undefined>;
   /** Freezes every process in it. Throws `cannot_enforce` where the runtime cannot. The next use resumes it. */
   pause(chat: string, options?: Cancel): Promise<void>;
   list(options?: Cancel): Promise<readonly SandboxStatus[]>;

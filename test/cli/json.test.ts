@@ -270,6 +270,14 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('image prune');
   });
 
+  it('of backups', async () => {
+    await values('backup create', ['--name', 'one']);
+    await values('backup ls');
+    await values('backup verify', ['one']);
+    await using fresh = hostWorld(settings());
+    await values('backup restore', [`${world.machine.stateDir}-backups/one.geode`], { on: fresh });
+  });
+
   it('of hosts, which go on until Ctrl-C', async () => {
     await using alone = hostWorld(settings());
     await values('host', [], { on: alone, untilInterrupt: true });

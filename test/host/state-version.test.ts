@@ -84,9 +84,13 @@ const wordsOf: Readonly<Record<string, readonly string[]>> = {
   'memory rm': id,
   'memory search': ['a text'],
   'keys revoke': ['0123456789ab'],
+  'backup verify': ['none'],
 };
-/** They read nothing of the state; `shell` is refused before, for want of a terminal. */
-const stateless = ['completion', 'agent-stdin', 'shell'];
+/**
+ * They read nothing of the state; `shell` is refused before, for want of a terminal. A restore is the way back from a
+ * newer state.
+ */
+const stateless = ['completion', 'agent-stdin', 'shell', 'backup restore'];
 
 /** Runs a command in this process, as a person would type it on the machine. */
 async function typed(name: string, machine: Machine) {
@@ -116,7 +120,9 @@ describe('the version of the state', () => {
         Object.fromEntries(stateTables[file].map(({ name, changes }) => [name, changes.length])),
       ]),
     );
-    expect(known).toMatchObject({ [stateVersion]: tables });
+    // A change after a release also needs a higher stateVersion, and the old version stays in the file.
+    const message = 'the tables have changed: write them into test/fixtures/state/versions.json';
+    expect(known, message).toMatchObject({ [stateVersion]: tables });
   });
   it('is written by a host', async () => {
     await using world = hostWorld();

@@ -29,6 +29,7 @@ const (
 	openPath        = 0x200000
 	openNoatime     = 0x40000
 	renameNoReplace = 1
+	renameExchange  = 2
 	utimeOmit       = 1<<30 - 2
 	ioctlClone      = 0x40049409
 	longestLink     = 4096
@@ -121,6 +122,11 @@ func RenameNew(from int, name string, to int, newName string) error {
 		return syscall.EEXIST
 	}
 	return Rename(from, name, to, newName)
+}
+
+// Exchange swaps two folders of the machine, by their paths, in one step.
+func Exchange(one string, other string) error {
+	return rename(fdcwd, one, fdcwd, other, renameExchange)
 }
 
 func rename(from int, name string, to int, newName string, flags uintptr) error {

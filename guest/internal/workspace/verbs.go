@@ -22,7 +22,7 @@ type request struct {
 	// Against is the snapshot that a diff compares with; empty: the workspace as it is.
 	Against     string `json:"against"`
 	AgainstKind string `json:"againstKind"`
-	// Into is the workspace that a fork fills.
+	// Into is the workspace that a fork fills, or the folder that changes places with the workspace.
 	Into string `json:"into"`
 	// Most snapshots of this kind, and bytes that one may add.
 	Most      int   `json:"most"`
@@ -67,8 +67,18 @@ func (j *job) run() error {
 		return j.read()
 	case "remove":
 		return j.remove()
+	case "exchange":
+		return j.exchange()
 	}
 	return fault.New(fault.InvalidInput, "there is no verb %q", j.Verb)
+}
+
+// exchange swaps two folders in one step: at any moment, also after a crash, each path leads to a whole folder.
+func (j *job) exchange() error {
+	if err := at.Exchange(j.Workspace, j.Into); err != nil {
+		return fault.From(err)
+	}
+	return j.emit(map[string]any{})
 }
 
 // take keeps the workspace as it is. With a pause the first look copies what changed while processes go on,

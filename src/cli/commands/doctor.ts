@@ -3,6 +3,7 @@ import type { MachineCheck } from '../../seams/doctor.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { askRunningHost } from '../connect/running-api.ts';
 import { wrongUsage } from '../input/values.ts';
+import { checkLine } from '../render/check-line.ts';
 
 export const doctorCommand: CliCommand = {
   name: 'doctor',
@@ -26,14 +27,10 @@ export const doctorCommand: CliCommand = {
     if (values.runtime !== undefined) throw wrongUsage('--runtime goes with --attack');
     const checks = await checksOf(context);
     if (json) out(JSON.stringify(checks, null, 2));
-    else
-      for (const { name, state, found, fix } of checks)
-        out(`${mark[state]} ${name}: ${found}${fix === undefined ? '' : `\n    ${fix}`}`);
+    else for (const check of checks) out(checkLine(check));
     return checks.some(({ state }) => state === 'problem') ? exitCodes.failed : exitCodes.done;
   },
 };
-
-const mark = { ok: '✓', warning: '!', problem: '✗' } as const;
 
 /** By the host that runs, with what it finds and may do, which is what counts for sandboxes; else from here. */
 async function checksOf(context: CliContext): Promise<readonly MachineCheck[]> {

@@ -49,7 +49,7 @@ export const stateTables: Readonly<Record<StateFile, readonly Chapter[]>> = {
   memory: [memoryChapter],
 };
 
-function stateFilesOf({ sandbox, gateway, memory }: Config): Readonly<Record<StateFile, string>> {
+export function stateFilesOf({ sandbox, gateway, memory }: Config): Readonly<Record<StateFile, string>> {
   return { ledger: join(sandbox.state_dir, 'ledger.db'), keys: gateway.keys_file, memory: memory.file };
 }
 

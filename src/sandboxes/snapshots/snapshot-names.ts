@@ -3,11 +3,11 @@ import { GeodeError } from '../../base/errors.ts';
 /** Means the last undo point. */
 export const undoName = 'undo';
 
-const pattern = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,63}$/;
+export const snapshotNamePattern = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,63}$/;
 
 /** A name in a request, numbers included. */
 export function checkSnapshotName(name: string): string {
-  if (pattern.test(name)) return name;
+  if (snapshotNamePattern.test(name)) return name;
   throw new GeodeError(
     'invalid_input',
     `${JSON.stringify(name.slice(0, 80))} is not a snapshot name: use 1 to 64 letters, digits, ".", "_" and "-".`,

@@ -98,6 +98,7 @@ export function chatsContract(open: () => Promise<SandboxWorld>): void {
           checkpoints: () => eve.checkpoints('chat'),
           removeCheckpoint: () => eve.removeCheckpoint('chat', 'mine'),
           hibernate: () => eve.hibernate('chat'),
+          withSnapshot: () => eve.withSnapshot('chat', async () => {}),
           extend: () => eve.extend('chat', 1000),
           thinkingUntil: () => eve.thinkingUntil('chat', Date.now() + 1000),
           label: () => eve.label('chat', { mine: 'yes' }),
