@@ -234,9 +234,19 @@ const shellSteps = 'test "$(./solution.sh 3)" = 271828\ntest "$(./solution.sh 4)
 const forms: Readonly<Record<string, string>> = {
   'functions that pytest would call': 'def test_three():\n    assert answer(3) == 271828\n',
   'cases of unittest with its main': unitTests,
+  'cases of unittest without its main': unitTests.replace(/^if __name__[\s\S]*/m, ''),
+  'functions that wait': 'async def test_three():\n    assert answer(3) == 271828\n',
+  'classes that pytest would find':
+    'class TestAnswer:\n    def setup_method(self):\n        self.three = 3\n    def test_three(self):\n        assert answer(self.three) == 271828\n',
+  'functions with other names': 'def check():\n    assert answer(3) == 271828\n',
 };
 
+/** The programs around an answer are the same on every wall; what it sees of other processes is not. */
+const whole = walls.find(({ engine }) => engine.available)?.name;
+const dependsOnWall = 'looks into the other process';
+
 for (const { name, engine, open } of walls) {
+  const isWhole = name === whole;
   const skipped = engine.available ? '' : ` (skipped: ${engine.reason})`;
   describe.skipIf(!engine.available)(`answers on ${name} that cheat${skipped}`, { timeout: 180_000 }, () => {
     let harness: RunsHarness;
@@ -252,20 +262,9 @@ for (const { name, engine, open } of walls) {
       return { label: verdict.label, text: run.stdout + run.stderr };
     };
 
-    it.for(Object.entries(python))('SLV-2: Python that %s', async ([, cheat]) => {
+    const pythonHere = Object.entries(python).filter(([what]) => isWhole || what === dependsOnWall);
+    it.for(pythonHere)('SLV-2: Python that %s', async ([, cheat]) => {
       const { label, text } = await verdictOf({ language: 'python', tests: pythonTests, ...cheat });
-      expect(label, text).toBe('failed');
-    });
-
-    it.for(Object.entries(script))('SLV-2: JavaScript that %s', async ([, cheat]) => {
-      const given = typeof cheat === 'string' ? { code: cheat } : cheat;
-      const { label, text } = await verdictOf({ language: 'javascript', tests: scriptTests, ...given });
-      expect(label, text).toBe('failed');
-    });
-
-    it('SLV-2: shell whose first answer is wrong and whose last is right', async () => {
-      const code = '#!/bin/sh\n[ "$1" = 4 ] || echo 1\n';
-      const { label, text } = await verdictOf({ language: 'shell', code, tests: shellSteps });
       expect(label, text).toBe('failed');
     });
 
@@ -282,6 +281,28 @@ for (const { name, engine, open } of walls) {
       }
     });
 
+    it('SLV-2: those that are right pass, whatever kind of thing they give and take', async () => {
+      for (const language of ['python', 'javascript']) {
+        const kind = language === 'python' ? 'py' : 'mjs';
+        const [code, tests] = [fixture(`answer.${kind}`), fixture(`tests.${kind}`)];
+        const { label, text } = await verdictOf({ language, code, tests });
+        expect(label, text).toBe('verified');
+      }
+    });
+
+    if (!isWhole) return;
+    it.for(Object.entries(script))('SLV-2: JavaScript that %s', async ([, cheat]) => {
+      const given = typeof cheat === 'string' ? { code: cheat } : cheat;
+      const { label, text } = await verdictOf({ language: 'javascript', tests: scriptTests, ...given });
+      expect(label, text).toBe('failed');
+    });
+
+    it('SLV-2: shell whose first answer is wrong and whose last is right', async () => {
+      const code = '#!/bin/sh\n[ "$1" = 4 ] || echo 1\n';
+      const { label, text } = await verdictOf({ language: 'shell', code, tests: shellSteps });
+      expect(label, text).toBe('failed');
+    });
+
     it.for(Object.entries(forms))('SLV-2: tests that are %s are run', async ([, tests]) => {
       const wrong = await verdictOf({ language: 'python', code: 'def answer(n):\n    return 1\n', tests });
       expect(wrong.label, wrong.text).toBe('failed');
@@ -291,6 +312,18 @@ for (const { name, engine, open } of walls) {
         tests,
       });
       expect(right.label, right.text).toBe('verified');
+    });
+
+    it('SLV-2: tests that check nothing, or that nothing can call, prove nothing', async () => {
+      const code = 'def answer(n):\n    return 271828\n';
+      const unseen = {
+        '# later\n': 'check nothing',
+        'def test_n(n):\n    assert answer(n) == 271828\n': 'test_n takes arguments',
+      };
+      for (const [tests, reason] of Object.entries(unseen)) {
+        const { label, text } = await verdictOf({ language: 'python', code, tests });
+        expect({ label, text }).toEqual({ label: 'failed', text: expect.stringContaining(reason) });
+      }
     });
 
     it('SLV-2: JavaScript that is right late passes where nothing waits for its tests', async () => {
@@ -308,15 +341,6 @@ export const answer = async () => (await wait(30), 271828);`;
           await verdictOf({ language: 'shell', code: `${first}\n# ?\necho 271828\n`, tests: shellTests }),
           first,
         ).toMatchObject({ label: 'verified' });
-    });
-
-    it('SLV-2: those that are right pass, whatever kind of thing they give and take', async () => {
-      for (const language of ['python', 'javascript']) {
-        const kind = language === 'python' ? 'py' : 'mjs';
-        const [code, tests] = [fixture(`answer.${kind}`), fixture(`tests.${kind}`)];
-        const { label, text } = await verdictOf({ language, code, tests });
-        expect(label, text).toBe('verified');
-      }
     });
   });
 }
