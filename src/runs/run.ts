@@ -99,7 +99,11 @@ async function openHatch(
   if (asked === null || (egress === undefined && asked === undefined)) return undefined;
   const spec = hatchSpecOf(asked ?? egress?.initial(user), sandbox);
   if (spec === undefined) return undefined;
-  if (egress === undefined) throw new GeodeError('cannot_enforce', 'Runs have no network here.');
+  if (egress === undefined) {
+    // Without a hatch, the sandbox reaches nothing either.
+    if (spec.policy.mode === 'deny-all' && spec.bindings.length === 0) return undefined;
+    throw new GeodeError('cannot_enforce', 'Runs have no network here.');
+  }
   return egress.open(sandbox, { sandboxId: sandbox.id, user }, spec, { signal });
 }
 
