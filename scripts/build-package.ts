@@ -52,13 +52,13 @@ export async function buildPackage(build = join(root, 'build')): Promise<string>
   await buildDashboard();
   await buildAgent();
   declareTypes(join(folder, 'dist'));
-  const others = await bundleCommands(folder);
+  const modules = await bundleCommands(folder);
   const entries = [
     'src/cli/main.ts',
     'scripts/demo.ts',
     ...Object.values(source.exports).map((path) => path.slice(2)),
   ];
-  const bundled = await bundleInto(join(folder, 'dist'), [...new Set([...entries, ...others])]);
+  const bundled = await bundleInto(join(folder, 'dist'), [...new Set([...entries, ...modules])]);
   for (const name of ['bin', 'images', 'LICENSE', 'README.md', 'CHANGELOG.md'])
     cpSync(join(root, name), join(folder, name), { recursive: true });
   for (const path of programs) copy(path, join(folder, 'guest/dist', basename(path)));
@@ -80,9 +80,10 @@ export async function buildPackage(build = join(root, 'build')): Promise<string>
   const go = new Map([
     ['Go, whose library is in the guest', readFileSync(join(root, 'guest/LICENSE-GO'), 'utf8').trim()],
   ]);
-  const parts = [...packages, ...(await otherParts())];
-  writeFileSync(join(folder, 'LICENCES.md'), licencesDocument(packages, go));
-  writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(partsList(source, parts), null, 2)}\n`);
+  const others = await otherParts();
+  writeFileSync(join(folder, 'LICENCES.md'), licencesDocument(packages, others, go));
+  const sbom = partsList(source, [...packages, ...others]);
+  writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(sbom, null, 2)}\n`);
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(source), null, 2)}\n`);
   return pack(folder, build);
 }

@@ -79,9 +79,10 @@ function licenceTexts(folder: string): string[] {
     .map((name) => readFileSync(join(folder, name), 'utf8').trim());
 }
 
-/** Each text once, below the packages that it belongs to. */
+/** Each text once, below the packages that it belongs to. The other parts bring their texts themselves. */
 export function licencesDocument(
   packages: readonly BundledPackage[],
+  others: readonly Part[],
   more: ReadonlyMap<string, string>,
 ): string {
   const byText = new Map<string, string[]>();
@@ -92,7 +93,9 @@ export function licencesDocument(
       : [`Its licence is ${licence}; the package has no text of it.`])
       add(text, `${name} ${version}`);
   for (const [name, text] of more) add(text, name);
-  const rows = packages.map(({ name, version, licence }) => `| ${name} | ${version} | ${licence} |`);
+  const rows = [...packages, ...others].map(
+    ({ name, version, licence }) => `| ${name} | ${version} | ${licence} |`,
+  );
   const chapters = [...byText].map(
     ([text, names]) => `## ${names.join(', ')}\n\n\`\`\`text\n${text}\n\`\`\`\n`,
   );

@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
 import { buildNodePackage, nodeArchitectures } from '../scripts/build-node-package.ts';
@@ -15,6 +16,7 @@ const reason = !bubblewrap.available
     ? null
     : 'only root can make a root filesystem';
 const skipped = reason === null ? '' : ` (skipped: ${reason})`;
+const root = fileURLToPath(new URL('..', import.meta.url));
 const MOST_MEGABYTES = 200;
 const MOST_PACKAGES = 60;
 
@@ -103,42 +105,111 @@ node_modules/geode-home-node-linux-*/bin/node use.js && ls node_modules/geode-ho
     expect(Object.keys(manifest.bin)).toEqual(['geode', 'geode-home']);
   });
 
-  it('SEC-3: comes with the licences of all that it holds, their texts, and an SBOM', () => {
-    const licences = readFileSync(join(built, 'LICENCES.md'), 'utf8');
-    const sbom = z
-      .object({
-        bomFormat: z.literal('CycloneDX'),
-        components: z.array(
-          z.object({
-            name: z.string(),
-            version: z.string(),
-            licenses: z.tuple([z.object({ expression: z.string() })]),
-          }),
-        ),
-      })
-      .parse(JSON.parse(readFileSync(join(built, 'sbom.json'), 'utf8')));
-    expect(sbom.components.length).toBeGreaterThan(100);
-    const known =
-      /^\(?(MIT|MIT-0|Apache-2\.0|ISC|0BSD|BSD-[23]-Clause|BlueOak-1\.0\.0|CC0-1\.0|Unlicense|Python-2\.0|MPL-2\.0)( (OR|AND) .+)?\)?$/;
-    for (const { name, version, licenses } of sbom.components) {
-      expect(licences).toContain(`| ${name} | ${version} |`);
-      expect(licenses[0].expression, name).toMatch(known);
-    }
-    const listed = new Set(sbom.components.map(({ name }) => name));
-    for (const name of ['hono', 'zod', 'dockerode', 'discord.js', 'swagger-ui-dist', 'react', 'ai'])
-      expect(listed).toContain(name);
-    for (const name of [
-      'vitest',
-      '@biomejs/biome',
-      '@scarf/scarf',
-      'onnxruntime-node',
-      'ssh2',
-      '@grpc/grpc-js',
-    ])
+  it('SEC-3: no install script runs, and the memory works without any', async () => {
+    const run = (script: string) => newcomer.run(script, 'user', 'npm11', registry.url);
+    const find = `mkdir -p plain && cd plain && echo '{"private":true}' >package.json &&
+npm install --ignore-scripts geode-home >/dev/null 2>&1 && cat node_modules/.package-lock.json`;
+    const { packages } = lockSchema.parse(JSON.parse(await run(find)));
+    expect(Object.keys(packages)).toContain('node_modules/geode-home');
+    expect(Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
+    const geode = 'plain/node_modules/.bin/geode';
+    const remember = `${geode} memory add 'The crane is yellow.' >/dev/null && ${geode} memory search crane`;
+    expect(await run(`${remember}; ${geode} host stop >/dev/null`)).toContain('The crane is yellow.');
+  });
+
+  it('SEC-3: the SBOM names every package of what is installed, as the lockfile has it', () => {
+    const { components } = sbomOf(built);
+    const listed = new Set(components.map(({ name }) => name));
+    const bundled = globSync('{dist,build,bundle}/**/*.{js,mjs}', { cwd: built }).flatMap((file) =>
+      [...readFileSync(join(built, file), 'utf8').matchAll(bundledModule)].map(([, name = '']) => name),
+    );
+    expect(new Set(bundled).size).toBeGreaterThan(100);
+    const imported = globSync('dashboard/src/**/*.{ts,tsx}', { cwd: root }).flatMap((file) =>
+      [...readFileSync(join(root, file), 'utf8').matchAll(importedPackage)].map(([, name = '']) => name),
+    );
+    expect(imported.length).toBeGreaterThan(50);
+    expect([...bundled, ...imported].filter((name) => !listed.has(name))).toEqual([]);
+    expect(listed).toContain('std');
+    for (const name of ['vitest', '@biomejs/biome', '@scarf/scarf', 'onnxruntime-node', 'ssh2'])
       expect(listed).not.toContain(name);
+
+    const { packages } = lockSchema.parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
+    const locked = Object.entries(packages).map(
+      ([path, { version }]) =>
+        `pkg:npm/${path.replace(/^.*node_modules\//, '').replace('@', '%40')}@${version}`,
+    );
+    const own = /^pkg:(golang\/std|npm\/geode-home-node-linux-(x64|arm64))@/;
+    expect(
+      components.map(({ purl }) => purl).filter((purl) => !own.test(purl) && !locked.includes(purl)),
+    ).toEqual([]);
+    const unchecked = Object.entries(packages).filter(
+      ([path, { integrity, inBundle }]) => path !== '' && !inBundle && !integrity?.startsWith('sha512-'),
+    );
+    expect(unchecked).toEqual([]);
+  });
+
+  it('SEC-3: comes with the licences of all that it holds, and with their texts', () => {
+    const licences = readFileSync(join(built, 'LICENCES.md'), 'utf8');
+    for (const { name, version, licenses } of sbomOf(built).components) {
+      const [{ expression }] = licenses;
+      expect(licences).toContain(`| ${name} | ${version} | ${expression} |`);
+      expect(isPermissive(expression), `${name}: ${expression}`).toBe(true);
+    }
     expect(licences).toContain('The Go Authors');
+    for (const bad of ['MIT AND GPL-3.0', '(MIT AND GPL-3.0-only)', 'MIT-like', 'unknown', ''])
+      expect(isPermissive(bad), bad).toBe(false);
+    expect(isPermissive('(GPL-2.0 OR MIT) AND ISC')).toBe(true);
   });
 });
+
+/** A comment of the bundler above each module. */
+const bundledModule =
+  /^\/\/ (?:#region )?node_modules\/(?:[^\n]*\/node_modules\/)?((?:@[^/\n]+\/)?[^/\n]+)\//gm;
+const importedPackage = /from '((?:@[^/']+\/)?[^./'][^/']*)/g;
+
+const lockSchema = z.object({
+  packages: z.record(
+    z.string(),
+    z.object({
+      version: z.string().optional(),
+      integrity: z.string().optional(),
+      inBundle: z.boolean().optional(),
+      hasInstallScript: z.boolean().optional(),
+    }),
+  ),
+});
+
+function sbomOf(folder: string) {
+  const schema = z.object({
+    bomFormat: z.literal('CycloneDX'),
+    components: z.array(
+      z.object({
+        name: z.string(),
+        version: z.string(),
+        purl: z.string(),
+        licenses: z.tuple([z.object({ expression: z.string() })]),
+      }),
+    ),
+  });
+  return schema.parse(JSON.parse(readFileSync(join(folder, 'sbom.json'), 'utf8')));
+}
+
+const permissive = new Set([
+  ...['MIT', 'MIT-0', 'Apache-2.0', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause'],
+  ...['BlueOak-1.0.0', 'CC0-1.0', 'Unlicense', 'Python-2.0', 'MPL-2.0'],
+]);
+
+/** The whole SPDX expression: one choice of each OR, and every part of an AND. */
+function isPermissive(expression: string): boolean {
+  const inner = /\(([^()]*)\)/.exec(expression);
+  if (inner !== null) {
+    const value = isPermissive(inner[1] ?? '') ? 'MIT' : 'none';
+    return isPermissive(expression.replace(inner[0], value));
+  }
+  return expression
+    .split(' OR ')
+    .some((choice) => choice.split(' AND ').every((part) => permissive.has(part.trim())));
+}
 
 function versionOf(folder: string): string {
   const { version } = z

@@ -29,7 +29,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   SC: { count: 5, claimed: [] },
   OPS: { count: 6, claimed: [] },
   DR: { count: 5, claimed: [3, 5] },
-  SEC: { count: 3, claimed: [2] },
+  SEC: { count: 3, claimed: [2, 3] },
   REL: { count: 3, claimed: [1] },
   PERF: { count: 3, claimed: [] },
   PKG: { count: 1, claimed: [1] },
