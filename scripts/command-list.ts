@@ -116,6 +116,12 @@ const order = [
   'status',
   'doctor',
   'config',
+  'config path',
+  'config get',
+  'config set',
+  'config unset',
+  'config edit',
+  'config check',
   'completion',
 ];
 

@@ -1,6 +1,6 @@
 /**
- * `npm start`: untrusted Python in a sealed sandbox, once allowed and once refused; then the host, with a link to the
- * dashboard, a key and commands to paste, until Ctrl-C. `npm start -- --once` ends when all of it has been shown.
+ * `npm start` and `npx geode-home`: untrusted Python in a sealed sandbox, with what its walls refuse; then the host,
+ * with a link to the dashboard and a key, until Ctrl-C. `npm start -- --once` ends when all of it has been shown.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,14 +17,31 @@ import type { OpenHost } from '../src/host/open-host.ts';
 import { openServingHost } from '../src/host/serving-host.ts';
 import { type KeyStore, scopes } from '../src/identity/keys.ts';
 import { thisMachine } from '../src/machine/machine.ts';
+import type { Runs } from '../src/runs/index.ts';
+import type { RunResult } from '../src/seams/run-result.ts';
 import type { RuntimeName } from '../src/seams/runtime.ts';
-import { formatResult } from '../src/shell/format.ts';
 
 const { values } = parseArgs({
   options: { once: { type: 'boolean', default: false }, port: { type: 'string' } },
 });
 /** Label of the keys that each start creates. */
 const KEY_LABEL = 'made by npm start';
+/** Code that a sealed sandbox runs, and what it answers when the walls hold. */
+const proofs = [
+  { shown: 'print(6 * 7)', code: 'print(6 * 7)', told: ({ stdout }: RunResult) => stdout.trim() },
+  {
+    shown: 'urlopen("http://example.com")',
+    code: 'import urllib.request; urllib.request.urlopen("http://example.com")',
+    told: ({ denied }: RunResult) => denied?.[0] && `blocked: no rule allows ${denied[0].host}`,
+  },
+  {
+    shown: 'open("/etc/shadow")',
+    code: 'open("/etc/shadow")',
+    told: ({ stderr }: RunResult) =>
+      /FileNotFoundError/.test(stderr) ? 'not there: the sandbox has its own files' : undefined,
+  },
+] as const;
+
 const host = thisMachine();
 installMissing();
 const loaded = await loadConfig(host);
@@ -55,19 +72,20 @@ async function openWhole(): Promise<OpenHost | undefined> {
 async function showSandboxes(): Promise<void> {
   const app = createGeode(config, host, (message) => console.error(`warning: ${message}`));
   const runs = whole?.runs ?? opened.use(app.runs({ pool: 'off' }));
-  const show = async (code: string, where?: RuntimeName): Promise<void> => {
-    const result = await runs.run(code, 'python', { timeoutMs: 10_000, ...(where && { runtime: where }) });
-    console.log(
-      `>>> ${code}      (runtime ${result.sandbox.runtime}, isolation grade ${result.sandbox.grade})`,
-    );
-    const lines = formatResult(result).split('\n');
-    // The end of a traceback is what tells.
-    console.log(`${lines.length > 6 ? lines.slice(-2).join('\n') : lines.join('\n')}\n`);
-  };
-  const runtime = await firstRun(show);
-  await show("import urllib.request; urllib.request.urlopen('http://example.com')", runtime);
-  await show("print(open('/etc/shadow').read())", runtime);
+  const runtime = await workingRuntime(runs);
+  for (const { shown, code, told } of proofs) {
+    const result = await run(runs, code, runtime);
+    const { runtime: name, grade } = result.sandbox;
+    if (shown === proofs[0].shown) console.log(`Geode ${version}, isolation: ${name} (${grade})\n`);
+    // An unexpected answer is shown as it is.
+    const answer = told(result) || result.stderr.trim().split('\n').at(-1) || result.stdout.trim();
+    console.log(`  python  ${shown.padEnd(36)}${answer}`);
+  }
   if (whole !== undefined && !values.once) await openDemo(whole, runtime);
+}
+
+function run(runs: Runs, code: string, runtime: RuntimeName | undefined): Promise<RunResult> {
+  return runs.run(code, 'python', { timeoutMs: 10_000, ...(runtime && { runtime }) });
 }
 
 /** A sandbox to look at in the dashboard, gone with this program unless it was there before. */
@@ -80,17 +98,14 @@ async function openDemo({ sandboxes }: OpenHost, runtime: RuntimeName | undefine
   await sandbox.exec({ argv: ['python3', 'hello.py'] });
 }
 
-/** In the configured runtime; where its image cannot be had, in bubblewrap, which needs none. */
-async function firstRun(
-  show: (code: string, where?: RuntimeName) => Promise<void>,
-): Promise<RuntimeName | undefined> {
+/** The configured runtime; where its image cannot be had, bubblewrap, which needs none. */
+async function workingRuntime(runs: Runs): Promise<RuntimeName | undefined> {
   try {
-    await show('print(6 * 7)');
+    await run(runs, '', undefined);
     return undefined;
   } catch (error) {
     if (!isGeodeError(error, 'image_missing') && !isGeodeError(error, 'pull_failed')) throw error;
     console.log(`${error.message}\nMeanwhile, in bubblewrap:\n`);
-    await show('print(6 * 7)', 'bubblewrap');
     return 'bubblewrap';
   }
 }
@@ -101,11 +116,12 @@ async function serve(): Promise<void> {
   await using gateway = await startGateway(served, config, { port });
   const secret =
     config.gateway.auth === 'off' ? 'none-is-needed' : (gateway.secret ?? freshSecret(served.keys));
-  console.log(walkThrough(gateway.url, secret));
+  const typed = host.variable('GEODE_TYPED_AS') ?? 'bin/geode.js';
+  console.log('');
+  if (gateway.link !== null && !values.once) console.log(`Dashboard   ${gateway.link}   (works once)`);
+  console.log(`API         ${gateway.url}/reference   key: ${secret}`);
   if (values.once) return;
-  console.log('Ctrl-C stops it. More: bin/geode.js --help, bin/geode.js status');
-  if (gateway.link !== null)
-    console.log(`\nThe dashboard, with a link that is good for once:\n${gateway.link}`);
+  console.log(`Stop with Ctrl-C. Next: ${typed} ${whole === undefined ? '--help' : 'shell demo'}`);
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
   await once(stop.signal, 'abort');
@@ -116,20 +132,6 @@ function freshSecret(keys: KeyStore): string {
   for (const { id, label, revokedAt } of keys.list())
     if (label === KEY_LABEL && revokedAt === null) keys.revoke(id);
   return keys.create({ user: localUser, scopes, label: KEY_LABEL }).secret;
-}
-
-function walkThrough(url: string, secret: string): string {
-  return `Geode listens on ${url}, and explains itself on ${url}/reference
-What agents learn is found by meaning and by word. In another terminal:
-
-hub=${url}/api/v1/context
-auth="Authorization: Bearer ${secret}"
-curl -s $hub/ingest -H "$auth" -H "Content-Type: application/json" -d \\
-  '{"id": "notes/deploy", "content": "Deploys run from the release branch", "category": "project", "source": "runbook"}'
-curl -s "$hub/search?q=how+do+we+deploy&limit=3" -H "$auth"
-curl -s $hub/notes/deploy -H "$auth"
-curl -s $hub/categories -H "$auth"
-`;
 }
 
 /** On Debian as root, what the demonstration needs is a package away. */

@@ -540,7 +540,37 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'config',
     summary: 'Show every setting, its value and its source',
-    load: async () => (await import('./commands/config.ts')).configCommand,
+    load: async () => (await import('./commands/config/config.ts')).configCommand,
+  },
+  {
+    name: 'config path',
+    summary: 'Show where the config file is',
+    load: async () => (await import('./commands/config/path.ts')).configPathCommand,
+  },
+  {
+    name: 'config get',
+    summary: 'Show the value of a setting',
+    load: async () => (await import('./commands/config/get.ts')).configGetCommand,
+  },
+  {
+    name: 'config set',
+    summary: 'Change a setting in the config file',
+    load: async () => (await import('./commands/config/set.ts')).configSetCommand,
+  },
+  {
+    name: 'config unset',
+    summary: 'Set a setting back to its default',
+    load: async () => (await import('./commands/config/unset.ts')).configUnsetCommand,
+  },
+  {
+    name: 'config edit',
+    summary: 'Edit the config file, and check it before it is used',
+    load: async () => (await import('./commands/config/edit.ts')).configEditCommand,
+  },
+  {
+    name: 'config check',
+    summary: 'Check the config file and the environment',
+    load: async () => (await import('./commands/config/check.ts')).configCheckCommand,
   },
   {
     name: 'completion',

@@ -12,15 +12,12 @@ export interface SettingChange {
   readonly unlessThere?: boolean;
 }
 
-const newFile =
-  '// The settings of Geode: `geode config` shows all of them, `geode onboard` changes these.\n{}\n';
 const format: ModificationOptions = {
   formattingOptions: { insertSpaces: true, tabSize: 2, eol: '\n' },
 };
 
-/** `text` undefined: there is no file yet. */
-export function editConfig(text: string | undefined, changes: readonly SettingChange[]): string {
-  return changes.reduce(change, text?.trim() ? text : newFile);
+export function editConfig(text: string, changes: readonly SettingChange[]): string {
+  return changes.reduce(change, text);
 }
 
 function change(text: string, { path, value, meaning, unlessThere = false }: SettingChange): string {

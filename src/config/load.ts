@@ -32,9 +32,35 @@ export interface LoadedConfig {
 /** `GEODE_` names that are not settings. */
 const reserved = ['GEODE_CONFIG', 'GEODE_TYPED_AS'];
 
+/** Where the config file is, or would be. */
+export function configPath(machine: Machine, given?: string): string {
+  return given ?? machine.overrides.GEODE_CONFIG ?? join(machine.configDir, 'geode.json');
+}
+
+/** Every setting with its default, in the schema's order. */
+export function settingsOf(machine: Machine): readonly Omit<Setting, 'source'>[] {
+  const schema = configSchema(machine);
+  const defaults = schema.parse({});
+  return leavesOf(schema).map(({ name, meaning }) => ({ name, meaning, value: valueAt(defaults, name) }));
+}
+
+/** The setting of that name. Throws `invalid_input` with the nearest name. */
+export function settingNamed(name: string, machine: Machine): Omit<Setting, 'source'> {
+  const all = settingsOf(machine);
+  const found = all.find((setting) => setting.name === name);
+  if (found !== undefined) return found;
+  const near = nearest(
+    name,
+    all.map((setting) => setting.name),
+  );
+  throw new GeodeError('invalid_input', `There is no setting ${JSON.stringify(name)}.`, {
+    hint: near === undefined ? 'List all settings: geode config' : `Did you mean ${near}?`,
+  });
+}
+
 /** Defaults, then the file, then the environment; the merged result is checked once. */
 export async function loadConfig(machine: Machine, given?: string): Promise<LoadedConfig> {
-  const path = given ?? machine.overrides.GEODE_CONFIG ?? join(machine.configDir, 'geode.json');
+  const path = configPath(machine, given);
   const mustExist = given !== undefined || machine.overrides.GEODE_CONFIG !== undefined;
   const schema = configSchema(machine);
   const leaves = leavesOf(schema);
@@ -145,7 +171,7 @@ function readVariables(machine: Machine, leaves: readonly Leaf[]): readonly Vari
 }
 
 /** Numbers, booleans, null and lists as JSON; everything else as text. */
-function fromText(text: string): unknown {
+export function fromText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

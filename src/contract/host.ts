@@ -49,6 +49,7 @@ export const checksSchema = z
         state: z.enum(['ok', 'warning', 'problem']),
         found: z.string(),
         fix: z.string().optional().describe('The next step.'),
+        grade: gradeSchema.optional().describe('The isolation of a command that this check ran.'),
       }),
     ),
   })

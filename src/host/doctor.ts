@@ -5,6 +5,7 @@ import { isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Config } from '../config/schema.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
 import type { MachineCheck } from '../seams/doctor.ts';
+import type { Workspace } from '../seams/sandbox.ts';
 import type { Geode } from './geode.ts';
 
 const leastFreeBytes = 1024 ** 3;
@@ -21,7 +22,7 @@ export async function checkMachine(
     { name: 'node', state: 'ok', found: process.version },
     await folderCheck('state folder', sandbox.state_dir, leastFreeBytes),
     await folderCheck('run folder', sandbox.run_dir, 0),
-    ...(await Promise.all(runtimes)),
+    ...(await Promise.all(runtimes)).flat(),
     ...probed.flatMap(limitsCheck),
     isolationCheck(probed),
   ];
@@ -55,21 +56,38 @@ async function runtimeCheck(
   app: Geode,
   { runtime: { name }, found }: ProbedRuntime,
   { signal }: Cancel,
-): Promise<MachineCheck> {
-  if (!found.available) return { name, state: 'warning', found: found.reason, fix: found.fix };
+): Promise<readonly MachineCheck[]> {
+  if (!found.available) return [{ name, state: 'warning', found: found.reason, fix: found.fix }];
   try {
     const opening = { runtime: name, ...(signal && { signal }) };
     await using opened = await app.open({}, opening);
     const { exitCode } = await opened.exec({ argv: ['/bin/sh', '-c', 'exit 0'] }, { signal });
-    if (exitCode !== 0) return { name, state: 'problem', found: `a test command exited with ${exitCode}` };
-    return { name, state: 'ok', found: `${found.version}; a command ran, grade ${opened.grade}` };
+    if (exitCode !== 0) return [{ name, state: 'problem', found: `a test command exited with ${exitCode}` }];
+    const { grade } = opened;
+    const works = `${found.version}; a command ran, grade ${grade}`;
+    const python = name === 'bubblewrap' ? await pythonCheck(opened, { signal }) : [];
+    return [{ name, state: 'ok', found: works, grade }, ...python];
   } catch (error) {
     const fix = (isGeodeError(error) ? error.hint : undefined) ?? 'See the message.';
     // The runtime works; only the default image is missing.
     if (isGeodeError(error, 'image_missing'))
-      return { name, state: 'warning', found: `${found.version}; not tried. ${error.message}`, fix };
-    return { name, state: 'problem', found: reasonOf(error), fix };
+      return [{ name, state: 'warning', found: `${found.version}; not tried. ${error.message}`, fix }];
+    return [{ name, state: 'problem', found: reasonOf(error), fix }];
   }
+}
+
+/** Sandboxes of bubblewrap use the programs of the machine. */
+async function pythonCheck(sandbox: Workspace, cancel: Cancel): Promise<readonly MachineCheck[]> {
+  const { exitCode } = await sandbox.exec({ argv: ['/bin/sh', '-c', 'command -v python3'] }, cancel);
+  if (exitCode === 0) return [];
+  return [
+    {
+      name: 'python',
+      state: 'warning',
+      found: 'not installed on this machine, whose programs bubblewrap uses',
+      fix: 'Install it (on Debian: apt-get install python3-minimal), or run code in an image.',
+    },
+  ];
 }
 
 /** Limits that the kernel does not enforce. A control group delegated to this user would change that. */

@@ -9,6 +9,7 @@ import { collectArtifacts } from './artifacts.ts';
 import { follow, type OutputEvent } from './follow.ts';
 import { kindFor, type Supply } from './kind.ts';
 import { buildFolder, type Language, placesIn, type SourcePlaces, sourceName } from './languages/language.ts';
+import { withMissingProgram } from './missing-program.ts';
 import { checkRunOptions, defaultTimeoutMs, type RunOptions } from './options.ts';
 import { prestartInputOf } from './prestart/prestart-input.ts';
 import type { FairQueue } from './queue.ts';
@@ -83,6 +84,8 @@ export async function* streamRun(
     }
     stopped = exit.timedOut;
     yield { type: 'end', pullMs, queueMs, sandboxMs, prepareMs, totalMs: clock.total() };
+  } catch (error) {
+    throw withMissingProgram(error, language, image?.name ?? null, workshop.imageOf(language));
   } finally {
     // A stopped run cleans up before its result is returned. Otherwise clean up in the background.
     if (stopped) await claim.retire('now');

@@ -1,3 +1,5 @@
+import type { Grade } from './sandbox.ts';
+
 /** One check of the host's machine, with the next step if something is wrong. */
 export interface MachineCheck {
   readonly name: string;
@@ -5,4 +7,6 @@ export interface MachineCheck {
   readonly state: 'ok' | 'warning' | 'problem';
   readonly found: string;
   readonly fix?: string;
+  /** The isolation of a command that this check ran. */
+  readonly grade?: Grade;
 }

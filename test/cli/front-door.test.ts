@@ -1,8 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { geode } from './geode.ts';
+
+const { bubblewrap } = inject('engines');
 
 describe('what a person types first', { timeout: 120_000 }, () => {
   let home: ReturnType<typeof temporaryFolder>;
@@ -55,6 +57,24 @@ describe('what a person types first', { timeout: 120_000 }, () => {
     const refused = await typed(args);
     expect(refused.stderr).toContain(said);
     expect(refused.code).toBe(code);
+  });
+
+  it('doctor ends in a verdict', async () => {
+    const { stdout } = await typed(['doctor']);
+    expect(stdout).toMatch(/^ok {3}node +v24/m);
+    expect(stdout.trim().split('\n').at(-1)).toMatch(
+      /^(Ready\. Strongest isolation here: \w+|Not ready: fix .+)\.$/,
+    );
+  });
+
+  it.skipIf(!bubblewrap.available)('a missing interpreter is named, with the ways to get it', async () => {
+    const code = ['run', '--runtime', 'bubblewrap', '-e', 'PATH=/nowhere', 'python', '-c', '1'];
+    const refused = await typed(code);
+    expect(refused.code).toBe(125);
+    expect(refused.stderr).toContain('There is no python3 on this machine, whose programs the sandbox uses.');
+    expect(refused.stderr).toContain('apt-get install python3-minimal');
+    expect(refused.stderr).toContain('--image python:');
+    await typed(['host', 'stop']);
   });
 
   it('hints name the form of the command that was typed', async () => {

@@ -1,9 +1,11 @@
 import { localUser } from '../../base/identity.ts';
 import type { MachineCheck } from '../../seams/doctor.ts';
+import { grades } from '../../seams/sandbox.ts';
+import { asTyped } from '../as-typed.ts';
 import { type CliCommand, type CliContext, exitCodes } from '../command.ts';
 import { askRunningHost } from '../connect/running-api.ts';
 import { wrongUsage } from '../input/values.ts';
-import { checkLine } from '../render/check-line.ts';
+import { checkLines } from '../render/check-lines.ts';
 
 export const doctorCommand: CliCommand = {
   name: 'doctor',
@@ -27,10 +29,17 @@ export const doctorCommand: CliCommand = {
     if (values.runtime !== undefined) throw wrongUsage('--runtime goes with --attack');
     const checks = await checksOf(context);
     if (json) out(JSON.stringify(checks, null, 2));
-    else for (const check of checks) out(checkLine(check));
+    else for (const line of [...checkLines(checks), verdictOf(checks)]) out(asTyped(line, context.machine));
     return checks.some(({ state }) => state === 'problem') ? exitCodes.failed : exitCodes.done;
   },
 };
+
+function verdictOf(checks: readonly MachineCheck[]): string {
+  const problems = checks.filter(({ state }) => state === 'problem').map(({ name }) => name);
+  if (problems.length > 0) return `Not ready: fix ${problems.join(', ')}.`;
+  const strongest = grades.findLast((grade) => checks.some((check) => check.grade === grade));
+  return strongest === undefined ? 'Ready.' : `Ready. Strongest isolation here: ${strongest}.`;
+}
 
 /** By the host that runs, with what it finds and may do, which is what counts for sandboxes; else from here. */
 async function checksOf(context: CliContext): Promise<readonly MachineCheck[]> {

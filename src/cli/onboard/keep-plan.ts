@@ -1,11 +1,9 @@
 /** Keeps what was answered: credentials as secrets, the rest in the config file. */
 
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { replaceFile } from '../../base/replace-file.ts';
 import { clientOfHost } from '../../client/host-client.ts';
 import { editConfig } from '../../config/edit.ts';
-import { loadConfig, type Setting } from '../../config/load.ts';
+import type { Setting } from '../../config/load.ts';
+import { configText, writeConfig } from '../../config/write-config.ts';
 import { namedHost } from '../../machine/named-host.ts';
 import type { CliContext } from '../command.ts';
 import { connectHost } from '../hosting.ts';
@@ -25,10 +23,10 @@ export async function keepPlan(plan: SetupPlan, context: CliContext): Promise<Ke
   const { file, settings } = await context.loaded();
   const changes = settingChanges(plan, meaningsOf(settings, context));
   const credentials = setupCredentials(plan);
-  const before = file.found ? await readFile(file.path, 'utf8') : undefined;
+  const before = await configText(file.path, context.machine);
   await storeSecrets(credentials, context);
-  const written = changes.filter((change) => editConfig(before, [change]) !== editConfig(before, []));
-  await writeConfig(file.path, editConfig(before, changes), context);
+  const written = changes.filter((change) => editConfig(before, [change]) !== before);
+  await writeConfig(file.path, editConfig(before, changes), context.machine);
   return {
     file: file.path,
     settings: written.map(({ path }) => path.join('.')),
@@ -51,15 +49,6 @@ async function storeSecrets(credentials: readonly Credential[], context: CliCont
   const client = running ?? host?.client;
   for (const { name, value } of credentials)
     await client?.secrets.set(name, value, { signal: context.signal });
-}
-
-/** A config that would be refused never takes the place of one that works. */
-async function writeConfig(path: string, text: string, { machine }: CliContext): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await replaceFile(path, async (draft) => {
-    await writeFile(draft, text, { mode: 0o600 });
-    await loadConfig(machine, draft);
-  });
 }
 
 async function gatewayPid({ loaded }: CliContext): Promise<number | null> {

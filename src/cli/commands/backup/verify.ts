@@ -1,7 +1,7 @@
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { backupFile } from '../../input/backup-file.ts';
 import { passphraseFrom, passphraseOption } from '../../input/passphrase.ts';
-import { checkLine } from '../../render/check-line.ts';
+import { checkLines } from '../../render/check-lines.ts';
 
 export const backupVerifyCommand: CliCommand = {
   name: 'backup verify',
@@ -17,7 +17,7 @@ export const backupVerifyCommand: CliCommand = {
     const { folder } = (await loaded()).config.backup;
     const checks = await verifyBackup({ file, passphrase, folder, machine, signal });
     if (json) out(JSON.stringify(checks, null, 2));
-    else for (const check of checks) out(checkLine(check));
+    else for (const line of checkLines(checks)) out(line);
     return checks.some(({ state }) => state === 'problem') ? exitCodes.failed : exitCodes.done;
   },
 };

@@ -1,7 +1,7 @@
-import type { Setting } from '../../config/load.ts';
-import { masked } from '../../config/masked.ts';
-import { type CliCommand, exitCodes } from '../command.ts';
-import { table } from '../render/table.ts';
+import type { Setting } from '../../../config/load.ts';
+import { masked } from '../../../config/masked.ts';
+import { type CliCommand, exitCodes } from '../../command.ts';
+import { table } from '../../render/table.ts';
 
 const longestShown = 60;
 
