@@ -284,6 +284,9 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('host stop', [], { on: alone });
     const answers = ['--yes', '--unchecked', '--budget', '5'];
     await values('onboard', answers, { on: alone });
+    await values('config set', ['sandbox.pids', '7'], { on: alone });
+    for (const name of ['config get', 'config unset']) await values(name, ['sandbox.pids'], { on: alone });
+    for (const name of ['config path', 'config check']) await values(name, [], { on: alone });
   });
 
   it('leaves no command out', () => {

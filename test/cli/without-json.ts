@@ -2,6 +2,7 @@
 export const withoutJson: Readonly<Record<string, string>> = {
   'agent-stdin': 'answers in JSON by a protocol of its own: between markers, or to a descriptor',
   mcp: 'speaks MCP on stdout, which is JSON already',
+  'config edit': 'is an editor',
   shell: 'is a terminal',
   'memory export': 'writes a JSON object a line already',
 };
