@@ -137,6 +137,11 @@ function checkRequest(given: SolveRequest): SolveRequest {
       { hint: 'Shorten it, and pass long material as files.' },
     );
   }
+  if (tests !== undefined && hasOnlyComments(tests)) {
+    throw new GeodeError('invalid_input', 'The tests contain only comments.', {
+      hint: 'Every solution would pass them. Give tests that call the solution, or none.',
+    });
+  }
   if (language === undefined) return parsed.data;
   const { name } = languageOf(language);
   if (tests !== undefined && !testableLanguages.includes(name)) {
@@ -145,4 +150,8 @@ function checkRequest(given: SolveRequest): SolveRequest {
     });
   }
   return { ...parsed.data, language: name };
+}
+
+function hasOnlyComments(tests: string): boolean {
+  return tests.split('\n').every((line) => /^\s*(#|\/\/|$)/.test(line));
 }

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { eachOf } from '../each-of.ts';
 import { freePort, type TerminalServer } from '../fixtures/open-terminal-server.ts';
 import { eventually } from './harness.ts';
 
@@ -108,7 +109,7 @@ export function openTerminalContract(scene: TerminalScene): void {
         'send_user_terminal_input',
         'write_file',
       ]);
-      expect(tools.every(({ summary }) => summary !== '')).toBe(true);
+      expect(eachOf(tools).every(({ summary }) => summary !== '')).toBe(true);
     });
 
     it('DR-2: a session has a working folder of its own', async () => {

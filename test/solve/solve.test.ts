@@ -265,6 +265,10 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(prose.result.usage.outputTokens).toBeGreaterThan(0);
     await expect(shop.solve({ problem, language: 'cobol' })).rejects.toMatchObject({ code: 'invalid_input' });
     await expect(shop.solve({ problem: 'x'.repeat(100_000) })).rejects.toMatchObject({ code: 'too_large' });
+    await expect(shop.solve({ problem, tests: '# later\n\n// more\n' })).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: 'The tests contain only comments.',
+    });
     await expect(shop.solve({ problem, language: 'go', tests })).rejects.toMatchObject({
       code: 'invalid_input',
     });
