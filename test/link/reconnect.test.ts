@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { kill } from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { journalFiles } from '../../src/journals/journal-files.ts';
@@ -122,12 +123,14 @@ describe('a link that breaks', () => {
   it('GL-8: reports the end of the guest at once', async () => {
     await using guest = await startGuest();
     const link = await guest.open();
-    const process = await ProcessStream.start(link, guestCommand('sleeper', { argv: ['sleep', '100'] }));
+    const sleeper = await ProcessStream.start(link, guestCommand('sleeper', { argv: ['sleep', '100'] }));
     guest.child.kill('SIGKILL');
     const reading = (async () => {
-      for await (const _ of process);
+      for await (const _ of sleeper);
     })();
     await expect(reading).rejects.toMatchObject({ code: 'sandbox_gone' });
     await expect(link.session()).rejects.toMatchObject({ code: 'sandbox_gone' });
+    // Without walls around the guest, its processes outlive it.
+    kill(sleeper.pid, 'SIGKILL');
   });
 });
