@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { userPattern } from '../base/identity.ts';
 import { catchUps, chatActions } from '../seams/chat.ts';
+import { scheduleAddInput, scheduleRemoveInput } from '../seams/schedule-tools.ts';
 import { turnRecordSchema } from './agents.ts';
 import { decimal } from './decimal.ts';
 import { family } from './operation.ts';
@@ -95,15 +96,8 @@ const chatEventSchema = z
 const chatRecordSchema = z.union([...keptEvents, turnRecordSchema, problemEvent]).meta({ id: 'ChatRecord' });
 
 const scheduleFields = {
-  when: z
-    .string()
-    .min(1)
-    .max(200)
-    .describe(
-      '`0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m`, `tomorrow 9am`, `every monday at 9` or `2027-01-31T09:00`.',
-    )
-    .meta({ example: 'every 2h' }),
-  text: z.string().min(1).max(10_000).describe('The message to send.'),
+  when: scheduleAddInput.shape.when.meta({ example: 'every 2h' }),
+  text: scheduleAddInput.shape.text.describe('The message to send.'),
 };
 
 const newScheduleSchema = z
@@ -130,7 +124,7 @@ const schedulesSchema = z.object({ schedules: z.array(scheduleSchema) }).meta({ 
 const schedulesQuery = z.strictObject({
   chat: z.string().min(1).max(512).optional().describe('Only of this chat (default: all chats).'),
 });
-const scheduleParams = z.object({ id: z.string().min(1).max(20) });
+const scheduleParams = z.object(scheduleRemoveInput.shape);
 const scheduleRemovedSchema = z
   .object({ removed: z.boolean().describe('false: no such schedule.') })
   .meta({ id: 'ScheduleRemoved' });

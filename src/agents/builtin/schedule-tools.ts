@@ -1,7 +1,7 @@
 /** Tools with which the agent schedules messages in its own chat. */
-import { z } from 'zod';
 import { GeodeError } from '../../base/errors.ts';
-import { catchUps, type UserSchedules } from '../../seams/chat.ts';
+import type { UserSchedules } from '../../seams/chat.ts';
+import { scheduleAddInput, scheduleListInput, scheduleRemoveInput } from '../../seams/schedule-tools.ts';
 import { type AgentTool, type HostPlace, onHost } from './agent-tool.ts';
 
 export const scheduleTools: readonly AgentTool<HostPlace>[] = [
@@ -9,20 +9,7 @@ export const scheduleTools: readonly AgentTool<HostPlace>[] = [
     name: 'schedule_add',
     description:
       'Schedules a message to you in this chat, as if the person had written it. Use it when the person asks for something later or regularly.',
-    input: z.strictObject({
-      when: z
-        .string()
-        .min(1)
-        .max(200)
-        .describe(
-          '`0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m`, `tomorrow 9am`, `every monday at 9` or `2027-01-31T09:00`.',
-        ),
-      text: z.string().min(1).max(10_000),
-      catch_up: z
-        .enum(catchUps)
-        .default('once')
-        .describe('For times that passed while no host ran: send one message, or none.'),
-    }),
+    input: scheduleAddInput,
     async run({ when, text, catch_up: catchUp }, place) {
       const { id, next } = schedulesOf(place).add(place.chat, { when, text, catchUp }, agentOf(place));
       return `Schedule ${id}: next at ${new Date(next).toISOString()}.`;
@@ -31,7 +18,7 @@ export const scheduleTools: readonly AgentTool<HostPlace>[] = [
   onHost({
     name: 'schedule_list',
     description: 'Lists the scheduled messages of this chat.',
-    input: z.strictObject({}),
+    input: scheduleListInput,
     async run(_, place) {
       const found = schedulesOf(place).list(place.chat);
       const lines = found.map(
@@ -43,7 +30,7 @@ export const scheduleTools: readonly AgentTool<HostPlace>[] = [
   onHost({
     name: 'schedule_remove',
     description: 'Removes a schedule of this chat.',
-    input: z.strictObject({ id: z.string().min(1).max(20) }),
+    input: scheduleRemoveInput,
     async run({ id }, place) {
       const isOwn = schedulesOf(place)
         .list(place.chat)

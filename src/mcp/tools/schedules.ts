@@ -1,35 +1,20 @@
 /** Scheduled messages for the chat of a session. A session sees only the schedules of its own chat. */
-import { z } from 'zod';
 import { GeodeError } from '../../base/errors.ts';
 import { isAllowed } from '../../seams/approval.ts';
-import { type ChatSchedule, catchUps } from '../../seams/chat.ts';
+import type { ChatSchedule } from '../../seams/chat.ts';
+import { scheduleAddInput, scheduleListInput, scheduleRemoveInput } from '../../seams/schedule-tools.ts';
 import type { SessionCall, SessionTool } from '../sessions/session-call.ts';
 import { defineTool } from '../tool.ts';
 
-const added = z.strictObject({
-  when: z
-    .string()
-    .min(1)
-    .max(200)
-    .describe('`0 9 * * 1-5 Europe/Berlin`, `every 2h`, `in 20m` or `2027-01-31T09:00`.'),
-  text: z.string().min(1).max(10_000),
-  catch_up: z
-    .enum(catchUps)
-    .default('once')
-    .describe('For times that passed while no host ran: send one message, or none.'),
-});
-const nothing = z.strictObject({});
-const removed = z.strictObject({ id: z.string().min(1).max(20) });
-
 export const scheduleTools: readonly SessionTool[] = [
-  defineTool<typeof added, SessionCall>({
+  defineTool<typeof scheduleAddInput, SessionCall>({
     name: 'schedule_add',
     title: 'Add a schedule',
     description:
       'Schedules a message in this chat, as if the person had written it: the agent of the chat answers it. Use it when the person asks for something later or regularly. The person is asked first.',
     effect: 'changes',
     waitsFor: 'person',
-    input: added,
+    input: scheduleAddInput,
     async run({ when, text, catch_up: catchUp }, call) {
       const { client, session, rules, signal } = call;
       const { chat } = session;
@@ -39,22 +24,22 @@ export const scheduleTools: readonly SessionTool[] = [
       return shown(await client.chats.schedule(chat, { when, text, catchUp }, { signal }));
     },
   }),
-  defineTool<typeof nothing, SessionCall>({
+  defineTool<typeof scheduleListInput, SessionCall>({
     name: 'schedule_list',
     title: 'List schedules',
     description: 'Lists the scheduled messages of this chat.',
     effect: 'reads',
-    input: nothing,
+    input: scheduleListInput,
     run: async (_, { client, session: { chat }, signal }) => ({
       schedules: (await client.chats.schedules({ chat, signal })).map(shown),
     }),
   }),
-  defineTool<typeof removed, SessionCall>({
+  defineTool<typeof scheduleRemoveInput, SessionCall>({
     name: 'schedule_remove',
     title: 'Remove a schedule',
     description: 'Removes a schedule of this chat.',
     effect: 'changes',
-    input: removed,
+    input: scheduleRemoveInput,
     async run({ id }, { client, session: { chat }, signal }) {
       const own = await client.chats.schedules({ chat, signal });
       const isOwn = own.some((schedule) => schedule.id === id);
