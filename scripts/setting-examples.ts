@@ -22,6 +22,7 @@ export const settingExamples: Readonly<Record<string, unknown>> = {
   'sandbox.max_disk': '100g',
   'sandbox.remove_after': 604_800,
   'sandbox.journals': '1g',
+  'sandbox.idle': 'hibernate',
   'sandbox.checkpoints': '64g',
   'memory.file': '/srv/geode/memory.db',
   'memory.model': 'all-MiniLM-L6-v2',

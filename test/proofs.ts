@@ -226,4 +226,6 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     ...memory('kill'),
     ...['embedded', 'qdrant'].map((index) => `test/host/kill-loop.test.ts > index ${index}`),
   ],
+  'OCI-3': [...runtime('oci'), ...sandboxes('checkpoints', 'checkpoint-kills')],
+  'OCI-4': [...runtime('oci'), ...sandboxes('checkpoints', 'checkpoint-kills')],
 };

@@ -130,6 +130,12 @@ export function sandboxSettings(machine: Machine) {
         .nullable()
         .default(1800)
         .describe('idle seconds until a sandbox is stopped; null: never'),
+      idle: z
+        .enum(['stop', 'hibernate'])
+        .default('stop')
+        .describe(
+          'for an idle sandbox; hibernate: on gVisor its memory is saved, and waiting processes continue at the next use',
+        ),
       remove_after: positive
         .nullable()
         .default(null)

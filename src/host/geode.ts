@@ -220,6 +220,7 @@ export function createGeode(
         most: { most: config.sandbox.most, mostPerUser: config.sandbox.most_per_user },
         policy: {
           idleMs: milliseconds(config.sandbox.idle_timeout),
+          idle: config.sandbox.idle,
           removeMs: milliseconds(config.sandbox.remove_after),
         },
         journalQuota:

@@ -14,6 +14,7 @@ import type { SandboxTools } from '../seams/tools.ts';
 import { cannotSave } from './checkpoints/take-checkpoint.ts';
 import { FollowedProcess } from './followed-process.ts';
 import { attachedSnapshots } from './snapshots/attached-snapshots.ts';
+import { WorkMeter } from './work-meter.ts';
 
 const retryMs = 1_000;
 /** A disk that is full for less time than these retries is not reported. */
@@ -44,6 +45,7 @@ export class AttachedSandbox {
   hatch: OpenHatch | undefined;
   #pausedSince = Date.now();
   #left = false;
+  readonly #work = new WorkMeter();
   readonly #followed = new Map<string, Process>();
   readonly #following = new Set<Promise<void>>();
 
@@ -70,6 +72,20 @@ export class AttachedSandbox {
   get activity(): Activity {
     const { activity } = this.sandbox;
     return this.paused ? { open: 0, endedAt: Math.max(activity.endedAt, this.#pausedSince) } : activity;
+  }
+
+  /** For the sweep: looks whether its processes use the CPU. */
+  async lookForWork({ signal }: Cancel): Promise<void> {
+    if (this.paused) return;
+    const { cpuMs } = await this.sandbox.metrics({ signal });
+    this.#work.look({ cpuMs, at: Date.now() });
+  }
+
+  /** Activity without processes that nobody waits for: while these use no CPU, the sandbox may hibernate. */
+  get useByCallers(): Activity {
+    const { open, endedAt } = this.activity;
+    const waiting = this.paused ? 0 : this.#followed.size;
+    return { open: Math.max(open - waiting, 0), endedAt: Math.max(endedAt, this.#work.workedAt) };
   }
 
   async pause(cancel: Cancel = {}): Promise<void> {

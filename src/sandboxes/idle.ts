@@ -2,6 +2,11 @@
 export interface SweepPolicy {
   /** A running sandbox is stopped after being idle this long. */
   readonly idleMs: number | null;
+  /**
+   * `hibernate`: where memory can be saved, an idle sandbox hibernates instead, also while processes wait in it. Default
+   * `stop`.
+   */
+  readonly idle?: 'stop' | 'hibernate';
   /** A stopped sandbox is removed, with its files, after this long. */
   readonly removeMs: number | null;
 }

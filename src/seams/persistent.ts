@@ -180,6 +180,7 @@ export interface SandboxStatus {
 
 export interface SweepReport {
   readonly stopped: readonly string[];
+  readonly hibernated: readonly string[];
   readonly removed: readonly string[];
   /** Sandboxes that could not be stopped or removed, with the reason; the next sweep tries again. */
   readonly failed: readonly { readonly id: string; readonly reason: string }[];

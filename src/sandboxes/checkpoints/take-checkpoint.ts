@@ -117,6 +117,6 @@ export function cannotSave(runtime: string): GeodeError {
   return new GeodeError(
     'cannot_enforce',
     `The ${runtime} runtime cannot save the memory of a sandbox here: that needs gVisor.`,
-    { hint: 'Create the sandbox with --runtime oci where runsc is installed: geode runtime install gvisor.' },
+    { hint: 'Create the sandbox with --runtime oci where runsc is installed (docs/runtimes.md).' },
   );
 }

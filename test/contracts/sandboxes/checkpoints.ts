@@ -122,6 +122,34 @@ export function sandboxCheckpointsContract(open: () => Promise<SandboxWorld>): v
         expect((await (await next.start('demo')).processes()).processes).toEqual([]);
       }));
 
+    it('OCI-4: by policy an idle sandbox hibernates with its waiting processes, and one that works does not', () =>
+      hosting(async (first, world) => {
+        await first[Symbol.asyncDispose]();
+        const policy = { idleMs: 1_500, removeMs: null, idle: 'hibernate' } as const;
+        // Each look costs some CPU, so they are far apart.
+        await using sandboxes = await world.host({ policy, sweepEveryMs: 1_000 });
+        const mine = sandboxes.of('ann');
+        const [waiting, working] = await Promise.all(
+          ['waiting', 'working'].map((chat) => mine.getOrCreate(chat)),
+        );
+        const reader = 'word = "kept"; print(word, input(), flush=True)';
+        const process = await waiting?.spawn({
+          argv: ['python3', '-c', reader],
+          interactive: true,
+          timeoutMs: null,
+        });
+        await working?.spawn({ argv: ['sh', '-c', 'while :; do :; done'], timeoutMs: null });
+        const stateOf = async (chat: string) => (await mine.inspect(chat)).state;
+        await eventually(
+          async () => (await stateOf('waiting')) === 'hibernated',
+          'the idle one to hibernate',
+        );
+        expect(await stateOf('working')).toBe('running');
+        const joined = await (await mine.start('waiting')).attach(process?.id ?? '');
+        await joined.write('awake\n');
+        expect((await events(joined)).stdout).toBe('kept awake\n');
+      }));
+
     it('OCI-3: what is open through the hatch ends in the source and in the copy, and both open again', () =>
       hosting(async (first, world) => {
         await first[Symbol.asyncDispose]();
