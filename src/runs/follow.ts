@@ -1,4 +1,4 @@
-import { type Cancel, cancelled } from '../base/cancel.ts';
+import { type Cancel, cancelled, onAbort } from '../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../base/errors.ts';
 import type { Command, ExitFacts, ProcessEvent } from '../seams/process.ts';
 import type { RunEvent } from '../seams/run.ts';
@@ -25,12 +25,12 @@ export async function* follow(
   const started = performance.now();
   let overdue = false;
   const end = () => void sandbox.stop().catch(() => {});
+  using _ending = onAbort(signal, end);
   const timer = command.timeoutMs == null ? undefined : setTimeout(expire, command.timeoutMs + graceMs);
   function expire() {
     overdue = true;
     end();
   }
-  signal?.addEventListener('abort', end, { once: true });
   try {
     for await (const event of await sandbox.spawn({ ...command, rlimits }, { signal })) {
       if (event.type === 'exit') return event;
@@ -44,6 +44,5 @@ export async function* follow(
     return { exitCode: null, signal: 'SIGKILL', timedOut: true, oomKilled: false, durationMs };
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', end);
   }
 }
