@@ -65,6 +65,9 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         expect(oldest.map(({ sandboxId }) => sandboxId)).toEqual([sandbox.sandboxId, own.sandboxId]);
         const later = { startedAfter: new Date(Date.now() + 60_000) };
         expect(await Sandbox.list({ ...options, query: later }).nextItems()).toEqual([]);
+        const bound = { startedAfter: (await own.getInfo()).startedAt };
+        const since = await Sandbox.list({ ...options, query: bound }).nextItems();
+        expect(since.map(({ sandboxId }) => sandboxId)).toContain(own.sandboxId);
         const pages = Sandbox.list({ ...options, limit: 1 });
         const ids: string[] = [];
         while (pages.hasNext) ids.push(...(await pages.nextItems()).map(({ sandboxId }) => sandboxId));
@@ -84,7 +87,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
           onStdout: (piece) => void pieces.push(piece),
         });
         expect(result).toMatchObject({ exitCode: 0, stderr: 'two\n' });
-        expect(result.stdout).toBe('one\nblue-large\n/workspace\n');
+        expect(result.stdout).toBe(`one\nblue-large\n${has.home ? '/home/user' : '/workspace'}\n`);
         expect(pieces.join('')).toBe(result.stdout);
         const failed = await sandbox.commands.run('echo why >&2; exit 3').catch((error: unknown) => error);
         expect(failed).toBeInstanceOf(CommandExitError);
@@ -140,7 +143,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         const { files } = sandbox;
         expect(await files.write('notes/a.txt', 'first')).toMatchObject({
           name: 'a.txt',
-          path: '/workspace/notes/a.txt',
+          path: '/home/user/notes/a.txt',
         });
         expect(await files.read('/home/user/notes/a.txt')).toBe('first');
         const many = await files.write([
@@ -162,7 +165,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         expect(await files.exists('notes/a.txt')).toBe(false);
         const listed = await files.list('.', { depth: 2 });
         expect(listed.map(({ path }) => path)).toEqual(
-          expect.arrayContaining(['/workspace/folder/z.txt', '/workspace/notes/ü c.txt']),
+          expect.arrayContaining(['/home/user/folder/z.txt', '/home/user/notes/ü c.txt']),
         );
         await files.remove('folder');
         expect(await files.exists('folder/z.txt')).toBe(false);
@@ -231,7 +234,10 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
           ({ name, type }) => void seen.push(`${type} ${name}`),
         );
         await sandbox.files.write('watched/new.txt', 'new');
-        await eventually(async () => seen.some((event) => event.endsWith(' new.txt')), 'the change');
+        await eventually(async () => seen.includes('write new.txt'), 'the write');
+        await sandbox.commands.run('cd watched && echo more >> new.txt && mv new.txt old.txt');
+        await eventually(async () => seen.some((event) => event.startsWith('rename ')), 'the move');
+        expect(seen.join()).not.toContain('.geode-');
         await watch.stop();
       });
 
@@ -338,6 +344,8 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         );
         const metrics = await sandbox.getMetrics();
         expect(metrics[0]?.memUsed).toBeGreaterThan(0);
+        const before = { start: new Date(0), end: new Date(1_000) };
+        expect(await sandbox.getMetrics(before)).toEqual([]);
       });
 
       it('API-2: runs code that remembers, with its results', async () => {
@@ -349,12 +357,26 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         expect(execution).toMatchObject({ text: '42', logs: { stdout: ['out\n'] } });
         expect((await code.runCode('1 / 0')).error).toMatchObject({ name: 'ZeroDivisionError' });
         expect((await code.runCode('pass')).executionCount).toBe(6);
+        const variable = 'import os; os.environ.get("GREETING")';
+        const greeted = await code.runCode(variable, { envs: { GREETING: `it's "quoted"\n` } });
+        expect(greeted.text).toBe(String.raw`'it\'s "quoted"\n'`);
+        expect((await code.runCode(variable)).text).toBeUndefined();
         const language = has.javascript ? 'javascript' : 'python';
         const other = await code.createCodeContext({ language });
         expect((await code.runCode('6 * 7', { context: other })).text).toBe('42');
+        if (has.javascript) {
+          const asked = { context: other, envs: { GREETING: 'hi' } };
+          expect((await code.runCode('process.env.GREETING', asked)).text).toContain('hi');
+          expect((await code.runCode('process.env.GREETING ?? "none"', { context: other })).text).toContain(
+            'none',
+          );
+        }
         const languages = (await code.listCodeContexts()).map((each) => each.language);
         expect(languages.toSorted()).toEqual([language, 'python']);
         await code.removeCodeContext(other);
+        const unused = await CodeSandbox.create(options);
+        expect(await unused.listCodeContexts()).toMatchObject([{ language: 'python', cwd: '/home/user' }]);
+        await unused.kill();
         // Running programs are gone with the memory: new code starts a new interpreter instead of failing.
         await code.pause({ keepMemory: false });
         const anew = await CodeSandbox.connect(code.sandboxId, options);

@@ -13,6 +13,7 @@ import type { Rich } from '../../runs/contexts/rich.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { ContextLanguage } from '../../seams/run.ts';
 import { bodyOf } from '../json-body.ts';
+import { withVariables } from './call-variables.ts';
 import type { ReachSandbox } from './reach.ts';
 
 const languages: ReadonlyMap<string, ContextLanguage> = new Map([
@@ -33,17 +34,18 @@ export function codeRoutes(door: Hono<ApiEnv>, reach: ReachSandbox, contexts: Li
   door.post('/execute', async (context) => {
     const place = placeIn(context, await reach(context));
     const { code, context_id: id, language, env_vars: env } = await bodyOf(context, executeBody);
-    if (env && Object.keys(env).length > 0)
-      throw new GeodeError('cannot_enforce', 'A context keeps the variables that it was created with.', {
-        hint: 'Pass envs when you create the sandbox, or set them in the code.',
-      });
     const own = id ? ownContext(place, contexts, id).id : await usual.of(place, languageOf(language));
+    const { user } = place;
+    const signal = signalOf(context);
     const running = withEvents((emit: (event: ContextEvent) => void) =>
-      contexts.run(place.user, own, unindented(code), {
-        timeoutMs: null,
-        onEvent: emit,
-        signal: signalOf(context),
-      }),
+      contexts.use(user, own, (live) =>
+        withVariables(
+          live.language,
+          env ?? {},
+          (change) => live.run(change),
+          () => contexts.run(user, own, unindented(code), { timeoutMs: null, onEvent: emit, signal }),
+        ),
+      ),
     );
     context.header('Content-Type', 'application/x-ndjson');
     return context.body(
@@ -54,7 +56,10 @@ export function codeRoutes(door: Hono<ApiEnv>, reach: ReachSandbox, contexts: Li
     );
   });
   door.get('/contexts', async (context) => {
-    const own = ownContexts(placeIn(context, await reach(context)), contexts);
+    const place = placeIn(context, await reach(context));
+    // There is always one for Python.
+    await usual.of(place, 'python');
+    const own = ownContexts(place, contexts);
     return context.json(own.map(wireContext), 200);
   });
   door.post('/contexts', async (context) => {

@@ -6,7 +6,7 @@ import type { ApiEnv } from '../../api/environment.ts';
 import { signalOf } from '../../api/streams.ts';
 import { GeodeError } from '../../base/errors.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
-import { absolutePath } from './paths.ts';
+import { absolutePath, shownPath } from './paths.ts';
 import { checkFileUser, type ReachSandbox } from './reach.ts';
 
 /** A form is held in memory while it is read; larger files are sent as a stream. */
@@ -72,7 +72,7 @@ async function write(
   if (path === '') throw new GeodeError('invalid_input', 'The path of the file is missing.');
   const place = absolutePath(path, sandbox);
   await sandbox.rootFiles.write(place, content, { signal: signalOf(context) });
-  return { name: basename(place), type: 'file', path: place };
+  return { name: basename(place), type: 'file', path: shownPath(place, sandbox) };
 }
 
 /** A lost connection makes the write fail, so that half a file is never taken for a complete one. */

@@ -7,7 +7,7 @@ import { GeodeError } from '../../base/errors.ts';
 import type { FileFacts, FileType } from '../../seams/files.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import { streaming, unary } from './connect-protocol.ts';
-import { absolutePath } from './paths.ts';
+import { absolutePath, shownPath } from './paths.ts';
 import { checkFileUser, type ReachSandbox } from './reach.ts';
 import { watchFolder } from './watch-folder.ts';
 import { Watchers } from './watchers.ts';
@@ -87,7 +87,7 @@ async function entryAt(reach: ReachSandbox, context: Context<ApiEnv>, path: stri
   const { sandbox, place } = await reachedAt(reach, context, path);
   const signal = signalOf(context);
   const facts = await sandbox.rootFiles.stat(place, { signal });
-  return entryOf(facts, await ownerOf(sandbox, signal));
+  return entryOf(facts, await ownerOf(sandbox, signal), sandbox);
 }
 
 async function listed(
@@ -103,7 +103,9 @@ async function listed(
   const { entries, truncated } = await sandbox.rootFiles.list(place, options);
   if (truncated) throw new GeodeError('too_large', `${path} has more than ${mostEntries} entries.`);
   const owner = await ownerOf(sandbox, signal);
-  return { entries: entries.filter(({ type: kind }) => kind in types).map((facts) => entryOf(facts, owner)) };
+  return {
+    entries: entries.filter(({ type: kind }) => kind in types).map((facts) => entryOf(facts, owner, sandbox)),
+  };
 }
 
 async function* watched(
@@ -130,19 +132,20 @@ async function ownerOf(sandbox: PersistentSandbox, signal: AbortSignal): Promise
 function entryOf(
   { name, type, path, size, mode, mtimeMs, uid, gid, target }: FileFacts,
   owner: number,
+  sandbox: PersistentSandbox,
 ): object {
   const nameOf = (id: number) => (id === owner ? 'user' : id === 0 ? 'root' : String(id));
   return {
     name,
     type: types[type] ?? 'FILE_TYPE_UNSPECIFIED',
-    path,
+    path: shownPath(path, sandbox),
     size: String(size),
     mode: mode & 0o7777,
     permissions: permissionsOf(type, mode),
     owner: nameOf(uid),
     group: nameOf(gid),
     modifiedTime: new Date(mtimeMs).toISOString(),
-    ...(target !== null && { symlinkTarget: target }),
+    ...(target !== null && { symlinkTarget: shownPath(target, sandbox) }),
   };
 }
 

@@ -11,3 +11,9 @@ export function absolutePath(path: string, { workdir }: Pick<PersistentSandbox, 
   if (absolute !== home && !absolute.startsWith(`${home}/`)) return absolute;
   return posix.join(workdir, absolute.slice(home.length));
 }
+
+/** The same file in the words of E2B's programs. */
+export function shownPath(path: string, { workdir }: Pick<PersistentSandbox, 'workdir'>): string {
+  const isInside = path === workdir || path.startsWith(`${workdir}/`);
+  return isInside ? posix.join(home, path.slice(workdir.length)) : path;
+}

@@ -8,7 +8,7 @@ import { GeodeError } from '../../base/errors.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
 import type { Process, ProcessEvent, ProcessFacts } from '../../seams/process.ts';
 import { streaming, unary } from './connect-protocol.ts';
-import { absolutePath } from './paths.ts';
+import { absolutePath, shownPath } from './paths.ts';
 import { type ReachSandbox, userIn } from './reach.ts';
 
 const size = z.object({ cols: z.int().min(1).max(65_535), rows: z.int().min(1).max(65_535) });
@@ -85,11 +85,13 @@ async function* started(
   { process: { cmd, args, envs, cwd }, pty: asked, stdin }: z.output<typeof startCall>,
 ): AsyncGenerator<object, void> {
   const sandbox = await reach(context);
+  const folder = absolutePath(cwd ?? '', sandbox);
   const process = await sandbox.spawn(
     {
       argv: [cmd, ...args],
-      env: envs,
-      ...(cwd !== undefined && { cwd: absolutePath(cwd, sandbox) }),
+      // A shell takes this name of its folder if it is true, as where /home/user is a link to the workspace.
+      env: { PWD: shownPath(folder, sandbox), ...envs },
+      cwd: folder,
       ...userIn(context),
       ...(asked !== undefined && { pty: terminal(asked) }),
       interactive: stdin || asked !== undefined,

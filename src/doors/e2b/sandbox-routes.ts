@@ -84,7 +84,8 @@ export function sandboxRoutes(door: Hono<ApiEnv>, e2b: E2b, egress: ApiParts['eg
   door.post('/sandboxes/:id/fork', (context) => forkAll(context, e2b));
   door.get('/sandboxes/:id/metrics', async (context) => {
     const known = find(context, e2b);
-    if (stateOf(await inspected(context, known)) === 'paused') return context.json([], 200);
+    const isPaused = stateOf(await inspected(context, known)) === 'paused';
+    if (isPaused || !isNow(context, known)) return context.json([], 200);
     return context.json(
       await metricsOf(await startedSandbox(callOf(context), known.id), signalOf(context)),
       200,
@@ -158,6 +159,14 @@ async function createFrom(
     throw new GeodeError('cannot_enforce', 'A sandbox created from a snapshot keeps its variables.');
   await sandboxes.fork(snapshot.id, id);
   if (egress !== undefined) await sandboxes.changeEgress(id, () => egress);
+}
+
+/** Only the present is measured. A range in seconds that ends before or starts after it has no metrics. */
+function isNow({ req }: Context<ApiEnv>, { startedAt }: E2bSandbox): boolean {
+  const [start, end] = [req.query('start'), req.query('end')].map(
+    (text) => Number(text || Number.NaN) * 1000,
+  );
+  return !((end ?? 0) < startedAt || (start ?? 0) > Date.now());
 }
 
 export function newRow(
@@ -265,7 +274,7 @@ async function list(context: Context<ApiEnv>, e2b: E2b): Promise<Response> {
     .filter(({ kind }) => kind === 'sandbox')
     .filter(({ metadata }) => wanted.every(([key = '', value]) => metadata[key] === value))
     .filter(({ template }) => req.query('template') === undefined || template === req.query('template'))
-    .filter(({ startedAt }) => !(startedAt <= Date.parse(req.query('startedAfter') ?? '')))
+    .filter(({ startedAt }) => !(startedAt < Date.parse(req.query('startedAfter') ?? '')))
     .flatMap((known) => {
       const status = statuses.get(known.id);
       return status === undefined ? [] : [{ known, status }];
