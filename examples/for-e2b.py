@@ -1,4 +1,4 @@
-"""A program for E2B, as it stands: where its sandboxes are, the environment says. See docs/e2b.md."""
+"""A program for E2B, as it stands: where its sandboxes are, the environment says. See docs/doors/e2b.md."""
 
 from e2b_code_interpreter import Sandbox
 

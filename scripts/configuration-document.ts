@@ -31,7 +31,7 @@ const introductions: Readonly<Record<string, string>> = {
   memory: 'The memory of agents ([memory.md](memory.md)).',
   qdrant: 'The Qdrant server, when `memory.index` is `qdrant`.',
   gateway: 'The HTTP API ([http-api.md](http-api.md)).',
-  e2b: "The API for E2B's SDKs ([e2b.md](e2b.md)).",
+  e2b: "The API for E2B's SDKs ([e2b.md](doors/e2b.md)).",
   providers: 'Model providers, budgets and prices ([models.md](models.md)).',
   agents: 'All agents, and the built-in one ([agents.md](agents.md)).',
   container_agent: 'The built-in agent inside its sandbox ([agents.md](agents.md)).',

@@ -14,7 +14,7 @@ export const sections: readonly Section[] = [
       'guides/claude-overnight.md',
       'guides/team.md',
       'guides/proxy.md',
-      'e2b.md',
+      'doors/e2b.md',
       'doors/openai.md',
       'doors/open-webui.md',
       'mcp.md',

@@ -26,8 +26,8 @@ const changesOf: Readonly<Record<ContextLanguage, (variables: Variables) => Chan
     const kept = `globalThis[Symbol.for('geode variables')]`;
     const given = JSON.stringify(variables);
     return {
-      set: `void (() => { const given = ${given}; ${kept} = Object.keys(given).map((name) => [name, process.env[name]]); Object.assign(process.env, given); })()`,
-      restore: `void (() => { for (const [name, value] of ${kept} ?? []) { delete process.env[name]; if (value !== undefined) process.env[name] = value; } delete ${kept}; })()`,
+      set: `void (({ env }) => { const given = ${given}; ${kept} = Object.keys(given).map((name) => [name, env[name]]); Object.assign(env, given); })(process)`,
+      restore: `void (({ env }) => { for (const [name, value] of ${kept} ?? []) { delete env[name]; if (value !== undefined) env[name] = value; } delete ${kept}; })(process)`,
     };
   },
 };
