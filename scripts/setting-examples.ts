@@ -42,6 +42,7 @@ export const settingExamples: Readonly<Record<string, unknown>> = {
   'backup.folder': '/mnt/backups/geode',
   'backup.every': 86_400,
   'backup.passphrase_file': '/etc/geode/backup-passphrase',
+  'gateway.metrics': 'loopback',
   'gateway.scope_rates': { 'memory:write': 20 },
   'e2b.templates': { node: 'node:24' },
   'providers.services': {

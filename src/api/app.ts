@@ -11,6 +11,7 @@ import { authenticate } from './guards/auth.ts';
 import { checkOrigin } from './guards/origin.ts';
 import { logRequests } from './log.ts';
 import { serveMcp } from './mcp-door.ts';
+import { countRequests, serveMetrics } from './metrics.ts';
 import { describeApi } from './openapi.ts';
 import { answerProblem, refuseInvalid } from './problems.ts';
 import { reference } from './reference.ts';
@@ -33,6 +34,7 @@ export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortS
   });
   app.use(requestId({ limitLength: 64 }));
   app.use(logRequests(parts.log));
+  if (parts.measurements !== undefined) app.use(countRequests(parts.measurements));
   app.use(closeWhen(stopping));
   // This server speaks plain HTTP. A proxy in front of it decides whether to send HSTS.
   app.use(secureHeaders({ strictTransportSecurity: false }));
@@ -49,6 +51,7 @@ export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortS
     app.use(path, authenticated);
   }
 
+  if (parts.measurements !== undefined) serveMetrics(app, parts.measurements, authenticated, options);
   serveParts(app, parts, options);
   for (const door of doors) door.serve(app, parts, authenticated);
   if (parts.mcp !== undefined) serveMcp(app, parts.mcp(stopping));

@@ -22,6 +22,7 @@ import type { Events } from '../seams/events.ts';
 import type { ImageStore } from '../seams/image-store.ts';
 import type { BuiltImages, ImageFacts } from '../seams/images.ts';
 import type { Limits } from '../seams/limits.ts';
+import type { Measurements } from '../seams/measurements.ts';
 import type { Memory, MemoryStore } from '../seams/memory.ts';
 import type { Sandboxes, UserSandboxes } from '../seams/persistent.ts';
 import type { PullEvent } from '../seams/run.ts';
@@ -51,6 +52,8 @@ export interface ApiParts {
   /** Network policies, network requests and the credentials of bindings. */
   readonly egress?: EgressHost;
   readonly backups?: Backups;
+  /** Figures for Prometheus. */
+  readonly measurements?: Measurements;
   /** Requests that wait for a person's decision. */
   readonly approvals?: Approvals;
   /** Conversations with agents in sandboxes. */
@@ -118,6 +121,8 @@ export interface ApiOptions {
   readonly rate: RateLimit;
   /** Requests that need a scope. */
   readonly scopeRates: Readonly<Partial<Record<Scope, RateLimit>>>;
+  /** `admin`: only keys with this scope may read the metrics; `loopback`: programs on this machine need none. */
+  readonly metrics: 'admin' | 'loopback';
   /** Attempts with a wrong key from one address. */
   readonly failureRate: RateLimit;
   readonly connections: number;
@@ -138,6 +143,7 @@ export const defaultApiOptions: ApiOptions = {
   allowedOrigins: [],
   rate: { perMinute: 6000, burst: 1000 },
   scopeRates: {},
+  metrics: 'admin',
   failureRate: { perMinute: 30, burst: 30 },
   connections: 1024,
   headersTimeoutMs: 5_000,

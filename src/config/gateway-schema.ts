@@ -21,6 +21,12 @@ export function gatewaySettings(machine: Machine) {
         .default({})
         .describe('lower rates by scope: { "memory:write": 20 }'),
       failure_rate: positive.default(0.5).describe('failed logins per second from one address'),
+      metrics: z
+        .enum(['admin', 'loopback'])
+        .default('admin')
+        .describe(
+          'who may read /metrics: keys with the scope admin; loopback: also every program on this machine',
+        ),
       keep_events: positive.int().default(50_000).describe('number of events to keep'),
       sandboxes: z.boolean().default(true).describe('whether this gateway hosts sandboxes'),
       log_level: z

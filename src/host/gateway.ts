@@ -57,6 +57,7 @@ export async function startGateway(
       port: options.port ?? gateway.port,
       allowedHosts: gateway.allowed_hosts,
       allowedOrigins: gateway.allowed_origins,
+      metrics: gateway.metrics,
       ...ratesOf(gateway),
     },
   );

@@ -43,6 +43,7 @@ import { openConfiguredMemory } from './configured-memory.ts';
 import { createGeode, type Geode } from './geode.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
+import { openMeasurements } from './open-measurements.ts';
 import { reapInBackground } from './reap-in-background.ts';
 import { recordedRuns } from './recorded-runs.ts';
 import { checkState, hostChapters } from './state/tables.ts';
@@ -96,7 +97,8 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   opened.use(await lockHost(stateDir, lock));
   markState(stateDir, version);
   const ledger = opened.use(new Ledger(join(stateDir, 'ledger.db'), hostChapters));
-  const events = new EventLog(ledger, { keep: config.gateway.keep_events, log });
+  const measured = opened.use(openMeasurements());
+  const events = measured.counted(new EventLog(ledger, { keep: config.gateway.keep_events, log }));
   const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createGeode(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
   const servers = openConfiguredServers(config, { app, version, log });
@@ -167,6 +169,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const backups = opened.use(openBackups({ loaded, sandboxes, events, log, version }));
   const parts: ApiParts = {
     backups,
+    measurements: measured.of({ ledger, sandboxes, runs, stateDir, version }),
     version,
     log,
     events,
