@@ -9,7 +9,7 @@ const graceMs = 5_000;
 /** The workspace is on the host's disk: limits the size of a single file. */
 export const rlimits = { fsize: 1024 ** 3 } as const;
 
-export type OutputEvent = Extract<ProcessEvent, { readonly bytes: Uint8Array }>;
+export type CommandOutput = Extract<ProcessEvent, { readonly bytes: Uint8Array }>;
 
 /**
  * Runs a command and yields its output as events of the run. Returns its exit. A cancel ends the sandbox, because
@@ -19,7 +19,7 @@ export type OutputEvent = Extract<ProcessEvent, { readonly bytes: Uint8Array }>;
 export async function* follow(
   sandbox: Sandbox,
   command: Command,
-  shown: (output: OutputEvent) => RunEvent,
+  shown: (output: CommandOutput) => RunEvent,
   { signal }: Cancel,
 ): AsyncGenerator<RunEvent, ExitFacts> {
   const started = performance.now();

@@ -6,7 +6,7 @@ import type { Command, ExitFacts } from '../seams/process.ts';
 import type { RunEvent } from '../seams/run.ts';
 import type { Sandbox } from '../seams/sandbox.ts';
 import { collectArtifacts } from './artifacts.ts';
-import { follow, type OutputEvent } from './follow.ts';
+import { type CommandOutput, follow } from './follow.ts';
 import { kindFor, type Supply } from './kind.ts';
 import { buildFolder, type Language, placesIn, type SourcePlaces, sourceName } from './languages/language.ts';
 import { withMissingProgram } from './missing-program.ts';
@@ -165,10 +165,10 @@ function commandOf(language: Language, places: SourcePlaces, options: RunOptions
   };
 }
 
-function compileOutput({ type: stream, bytes }: OutputEvent): RunEvent {
+function compileOutput({ type: stream, bytes }: CommandOutput): RunEvent {
   return { type: 'compile-output', stream, bytes };
 }
 
-function codeOutput({ type, bytes }: OutputEvent): RunEvent {
+function codeOutput({ type, bytes }: CommandOutput): RunEvent {
   return { type, bytes };
 }
