@@ -77,7 +77,7 @@ interface Scale {
   x(times: number): number;
 }
 
-/** Whole steps of 1, 3 and 10 around all values, and 1 is always among them. */
+/** A scale whose ends are steps of 1, 3 and 10 around all values. It always contains 1. */
 function logScale(values: readonly number[]): Scale {
   const steps = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000];
   const usable = values.filter((value) => value > 0);

@@ -15,7 +15,7 @@ const folder = join(root, 'dashboard');
 const dist = join(folder, 'dist');
 const record = 'fingerprint.txt';
 
-/** In kB after gzip, of all that a part loads beside what the page has already. */
+/** Maximum kB after gzip of the files that a part loads in addition to the start page. */
 const budgets = { start: 150, style: 15, terminal: 130, editor: 200, graph: 25, markdown: 35 } as const;
 type Part = keyof typeof budgets;
 

@@ -27,6 +27,7 @@ export const sections: readonly Section[] = [
       'runtimes.md',
       'sandboxes.md',
       'workspaces.md',
+      'checkpoints.md',
       'runs.md',
       'contexts.md',
       'journals.md',

@@ -43,7 +43,7 @@ export const approvalChapter: Chapter = {
 /** How long, and how many, decided approvals are kept. */
 const keepMs = 180 * 24 * 3_600_000;
 const mostKept = 20_000;
-/** A decision that nobody heard counts for the next asker that long. */
+/** If the requester was gone when the decision came, the decision answers the same request for this long. */
 const unreadMs = 3_600_000;
 
 /** Approvals in the ledger. */

@@ -17,7 +17,7 @@ export function splitText(text: string, longest: number): readonly string[] {
   return parts;
 }
 
-/** Room for the closing fence. The reopening line is not longer than this, so each part is shorter than the last. */
+/** Space in each part for the fence that closes its code block. The line that opens the block again in the next part must not be longer. */
 const fenceRoom = 24;
 const longestMark = 8;
 

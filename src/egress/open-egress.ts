@@ -50,7 +50,7 @@ export interface EgressOptions {
   /** The file of the ledger. Opened when it is first read or written. */
   readonly ledgerFile: string;
   readonly audit: AuditLimits;
-  /** Not beside the ledger, where it would protect nothing. */
+  /** The key that encrypts secrets. Keep it in another folder than the ledger: a copy of one folder must not contain both. */
   readonly secretsKeyFile: string;
   readonly usage: UsageOptions;
   readonly warn: (message: string) => void;

@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 export interface Chapter {
   readonly name: string;
   readonly changes: readonly string[];
-  /** For a file from before the table of formats: how many of the changes it has. May prepare the file for the rest. */
+  /** Returns how many changes a file has that is older than the table `chapters`. May prepare the file for the others. */
   readonly adopt?: (connection: Connection) => number;
 }
 

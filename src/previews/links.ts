@@ -2,7 +2,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 
 const linkMs = 5 * 60_000;
-/** An open page sends requests more often than that. */
+/** A token without requests for this long expires. Open pages send requests more often. */
 const idleMs = 15 * 60_000;
 const mostLinks = 32;
 

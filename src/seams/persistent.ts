@@ -98,7 +98,7 @@ export interface UserSandboxes {
   egress(chat: string): Promise<EgressSpec | undefined>;
   /**
    * Takes effect at once in a running sandbox. Changes run one at a time. Without a policy the change starts from one
-   * that denies everything. Running commands see new doors only if they know of them.
+   * that denies everything. Running commands keep their environment, so they do not learn of a new bridge or binding.
    */
   changeEgress(
     chat: string,

@@ -162,7 +162,7 @@ describe('what agents may do unasked', () => {
     expect(allowed(edit('a', path))).toBe(false);
   });
 
-  it('a change of no named file is asked for', () => {
+  it('asks about a change that names no file', () => {
     expect(allowed(edit())).toBe(false);
   });
 

@@ -130,7 +130,7 @@ async function serve(chat: string): Promise<string> {
   return eventually(async () => sandbox.preview(8000).catch(() => false as const), 'the server', 60_000);
 }
 
-test('NET-6: a port is seen with its token as HTTP, as a stream and as a WebSocket, and only so', {
+test('NET-6: serves a port as HTTP, stream and WebSocket with its token, and nothing without it', {
   timeout: 120_000,
 }, async () => {
   const url = await serve('shown');

@@ -151,7 +151,7 @@ describe('processes over a WebSocket', () => {
     expect(events.at(-1)).toMatchObject({ type: 'exit', exitCode: 4 });
   });
 
-  test('much goes through in both directions, and a slow reader loses nothing', deadline, async () => {
+  test('passes large input and output, and loses nothing for a slow reader', deadline, async () => {
     const process = await sandbox.run({ argv: shell('wc -c; seq 1 300000'), interactive: true });
     const block = new Uint8Array(1024 ** 2).fill(120);
     for (let i = 0; i < 8; i += 1) await process.write(block);

@@ -54,7 +54,7 @@ describe('CTX-1: search', () => {
     await expect(client.search('release', { tokens: 1 })).rejects.toMatchObject({ code: 'invalid_input' });
   });
 
-  test('total is true on every page, and pages do not overlap', async () => {
+  test('returns the same total on every page, and pages that do not overlap', async () => {
     const { call, client } = server.newcomer();
     const entries = Array.from({ length: 25 }, (_, i) => ({
       ...entry,

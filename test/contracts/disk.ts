@@ -121,7 +121,7 @@ export function diskContract(harness: () => Harness): void {
       await again.stop();
     });
 
-    it('SBX-7: the workspace can be read on the host, running and halted, where it is there', async () => {
+    it('SBX-7: the host can read the workspace of a running and of a halted sandbox', async () => {
       const { runtime } = harness();
       const sandbox = await harness().open();
       await sandbox.files.write('seen', 'by the host');

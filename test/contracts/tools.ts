@@ -153,7 +153,7 @@ export function toolContract({ name, missing, settings }: ToolWalls): void {
       }
     });
 
-    it('MCP-2: who subscribes hears of changes', async () => {
+    it('MCP-2: notifies subscribers of changes', async () => {
       await sessions().open(sandbox);
       await sandbox.files.write('watched.txt', '0');
       const file = `file://${sandbox.workdir}/watched.txt`;

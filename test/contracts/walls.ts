@@ -15,7 +15,7 @@ const callsSchema = z.object({
   passed: outcomesSchema,
 });
 
-/** RT-5, RT-6, RT-7, RT-10, NET-2's ground: what a sandbox cannot do, and what is refused. */
+/** Proves RT-5, RT-6, RT-7 and RT-10: a sandbox cannot leave its walls, and specs that a runtime cannot enforce are refused. */
 export function wallsContract(harness: () => Harness): void {
   describe('walls', () => {
     let sandbox: Sandbox;

@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Public, so that the same rules hold for it as for the real one. It exists only in the network of the examples. */
 const address = '93.184.215.14';
 const ownAddress = '93.184.215.1';
-const names = ['example.com', 'www.example.com', 'api.example.com', 'pypi.org', 'registry.npmjs.org'];
+const names = ['example.com', 'www.example.com', 'api.example.com'];
 const START = '\u001e';
 const END = '\u001f';
 

@@ -224,7 +224,7 @@ describe('hosts and addresses', () => {
 });
 
 describe('the first words of TLS', () => {
-  it('are understood at every length, and never by guessing', async () => {
+  it('are parsed when complete; any part of them asks for more bytes', async () => {
     const hello = await greeting('Allowed.TEST');
     expect(readClientHello(hello)).toEqual({ serverName: 'allowed.test', encryptedHello: false });
     expect(readClientHello(withEncryptedHello(hello))).toEqual({

@@ -72,7 +72,7 @@ function suite(name: 'docker' | 'podman', engine: ContainerEngine): void {
     await api.delete(`/images/${image}`);
   });
 
-  test('what this run leaves behind is found, with the file that left it, and nothing of others', async () => {
+  test('finds things that this run left behind, with the test file that left them, and no things of others', async () => {
     const [run, other] = [new RunFolder(['test/some.test.ts']), new RunFolder(['test/some.test.ts'])];
     const forgotten = join(run.folders['test/some.test.ts'] ?? '', 'forgotten');
     const madeBy = async (folder: string) => {

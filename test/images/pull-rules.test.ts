@@ -75,7 +75,7 @@ describe.skipIf(missing !== '')(
         (error: unknown) => error,
       );
 
-    it('SEC-2: no request of theirs makes the engine call an address of this machine, by any door', async () => {
+    it('SEC-2: callers without admin cannot make the engine call an address of this machine, through any protocol', async () => {
       let calls = 0;
       await using server = createServer((socket) => {
         calls += 1;

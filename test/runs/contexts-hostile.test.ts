@@ -50,7 +50,7 @@ noisy.wait();`);
       expect(stdout.replaceAll('noise\n', '')).toMatch(/^(noise|nois|noi|no|n)?$/);
     });
 
-    it('RUN-10: output of children stands where it belongs', async () => {
+    it('RUN-10: keeps the output of child processes in order with the output of the code', async () => {
       const context = await place.open();
       const code = 'import os\nfor n in range(5):\n    print("a")\n    os.system("echo b")\nprint("c")';
       expect((await context.run(code)).stdout).toBe(`${'a\nb\n'.repeat(5)}c\n`);

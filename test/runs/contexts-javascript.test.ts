@@ -9,7 +9,7 @@ inEveryPlace('javascript', (place) => {
   });
 
   describe('state', () => {
-    it('RUN-10: declarations live on and may be made again', async () => {
+    it('RUN-10: keeps declarations for later runs, which may declare the same names again', async () => {
       await context.run(
         'const a = 1; let b = 2; var c = 3; class D { e = 4 }; function f() { return a + b }',
       );

@@ -89,26 +89,29 @@ describe('GL-5: a link in the place of the socket', () => {
   ];
   for (const { name, missing, open } of places) {
     const why = missing === undefined ? '' : ` (skipped: ${missing})`;
-    it.skipIf(missing !== undefined)(`GL-5: cannot be made from inside, on ${name}${why}`, async () => {
-      const harness = await open();
-      try {
-        const sandbox = await harness.open();
-        const script = [
-          'ln -sfn /workspace/evil /.geode/link/s',
-          'mv /.geode/link/s /.geode/link/t',
-          'rm -f /.geode/link/s',
-          'ln -s /workspace /.geode/link/new',
-        ].map((line) => `${line} 2>/dev/null && echo done`);
-        const { stdout } = await sandbox.exec({ argv: ['/bin/sh', '-c', script.join('\n')] });
-        expect(stdout).toBe('');
-        await sandbox.release();
-        const again = await harness.runtime.adopt(sandbox.id);
-        expect((await again.exec({ argv: ['echo', 'the same'] })).stdout).toBe('the same\n');
-        await again.stop();
-      } finally {
-        await harness.close();
-      }
-    });
+    it.skipIf(missing !== undefined)(
+      `GL-5: programs in the sandbox cannot change the folder of the link, on ${name}${why}`,
+      async () => {
+        const harness = await open();
+        try {
+          const sandbox = await harness.open();
+          const script = [
+            'ln -sfn /workspace/evil /.geode/link/s',
+            'mv /.geode/link/s /.geode/link/t',
+            'rm -f /.geode/link/s',
+            'ln -s /workspace /.geode/link/new',
+          ].map((line) => `${line} 2>/dev/null && echo done`);
+          const { stdout } = await sandbox.exec({ argv: ['/bin/sh', '-c', script.join('\n')] });
+          expect(stdout).toBe('');
+          await sandbox.release();
+          const again = await harness.runtime.adopt(sandbox.id);
+          expect((await again.exec({ argv: ['echo', 'the same'] })).stdout).toBe('the same\n');
+          await again.stop();
+        } finally {
+          await harness.close();
+        }
+      },
+    );
   }
 
   it('GL-5: leads the host nowhere, even where a sandbox could make one', async () => {

@@ -118,7 +118,7 @@ describe('what would take too long', () => {
     expect(judge(`#${'é'.repeat(kibibytes64 / 2)}`)).toMatchObject({ rule: 'too-long' });
   });
 
-  it('SH-2: the marks of the policy cannot be smuggled in', () => {
+  it('SH-2: refuses commands that contain marks of the policy itself', () => {
     expect(judge('rm -rf /\uE000/..')).toMatchObject({ rule: 'destroy' });
     expect(judge("rm -rf $'/\\uE000/..'")).toMatchObject({ rule: 'destroy' });
     expect(judge('cat /etc/shadow # \uE000')).toMatchObject({ rule: 'key-files' });

@@ -215,7 +215,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(shell.result.outcome).toBe('solved');
   });
 
-  it('SLV-1: the same error twice from the same code is handed to a person, and so is a question', async () => {
+  it('SLV-1: stops and asks a person after the same error from the same code, or when the model asks a question', async () => {
     await using shop = await open((call) =>
       call.prompt.includes('secret word')
         ? solution('', '', 'python', 'I need the secret word.')
@@ -233,7 +233,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     });
   });
 
-  it('SLV-1: three attempts are made by default, and reports the last failure with its evidence', async () => {
+  it('SLV-1: makes three attempts by default, and reports the last failure with its evidence', async () => {
     const codes = [
       'def double(n):\n    return n',
       'import math\ndouble = lambda value: math.floor(value * 1.5)',

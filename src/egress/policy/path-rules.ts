@@ -51,7 +51,7 @@ function deniesPath(paths: readonly string[], whole: string): boolean {
   );
 }
 
-/** Many servers give the same page for both. */
+/** Many servers give the same page with and without the slash at the end. */
 function withAndWithoutSlash(path: string): readonly string[] {
   return [path, path.endsWith('/') ? path.replace(/(?<=.)\/$/, '') : `${path}/`];
 }

@@ -34,7 +34,7 @@ export function readTarget(whole: string): RequestTarget | { readonly problem: s
 export function readingsOf(path: string): ReadonlySet<string> | undefined {
   if (path.length > longestJudged || isDoubtful(path)) return undefined;
   const readings = new Set([path]);
-  // The loop also visits the readings that it adds.
+  // A `for` over a set also visits readings that are added while it runs, so readings of readings are found too.
   for (const reading of readings) {
     for (const read of waysToRead) readings.add(read(reading));
     if (readings.size > mostReadings) return undefined;

@@ -36,7 +36,7 @@ function verdictsOf(arch: Architecture): readonly Verdict[] {
   return verdicts;
 }
 
-/** Neighbours with the same verdict share a test. */
+/** Groups neighbouring call numbers with the same verdict: the filter compares once for each group. */
 function stretchesOf(verdicts: readonly Verdict[]) {
   const stretches: { last: number; verdict: Verdict }[] = [];
   for (const [number, verdict] of verdicts.entries()) {

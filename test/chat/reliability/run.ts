@@ -22,10 +22,10 @@ export interface Size {
 export interface Run {
   readonly title: string;
   readonly size: Size;
-  /** As the config of each gateway. */
+  /** The config of each gateway, as environment variables. */
   readonly gateways: readonly Readonly<Record<string, string>>[];
   readonly mostAwayMs: number;
-  /** All that was said in a person's chat. Default: as the first gateway tells it. */
+  /** All that was said in a person's chat. Default: what the first gateway stored. */
   readonly recordOf?: (person: number) => Promise<readonly Entry[]>;
 }
 

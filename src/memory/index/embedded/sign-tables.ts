@@ -6,7 +6,7 @@
 
 /** Four of them fit into a byte. */
 const LARGEST = 63;
-/** All of them together fit into 16 bits. */
+/** Upper limit of the sum of all entries: 16 bits. */
 const LARGEST_SUM = 65_535;
 const SIGNS = 4;
 const WAYS = 2 ** SIGNS;
