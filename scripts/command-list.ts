@@ -122,6 +122,7 @@ const order = [
   'config unset',
   'config edit',
   'config check',
+  'uninstall',
   'completion',
 ];
 

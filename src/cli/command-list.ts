@@ -573,6 +573,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/config/check.ts')).configCheckCommand,
   },
   {
+    name: 'uninstall',
+    summary: 'Stop everything of Geode, and delete its data if you want',
+    load: async () => (await import('./commands/uninstall.ts')).uninstallCommand,
+  },
+  {
     name: 'completion',
     summary: 'Print shell completion for bash, zsh or fish',
     load: async () => (await import('./commands/completion.ts')).completionCommand,

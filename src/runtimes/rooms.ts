@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { chmod, chown, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { GeodeError, reasonOf } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { replaceFile } from '../base/replace-file.ts';
+import { stateMarkOf } from '../base/state-mark.ts';
 import { type Limits, softLimitNames } from '../seams/limits.ts';
 import { runtimeNames } from '../seams/runtime.ts';
 import { grades, networks, type SandboxSpec } from '../seams/sandbox.ts';
@@ -96,12 +97,8 @@ export function newSandboxId(): string {
   return randomBytes(10).toString('hex');
 }
 
-/**
- * A short hash of the state folder, because socket paths are limited. Several state folders share a run folder, and
- * each has its own folder in it, so none touches the files of another.
- */
 export function stateMark({ stateDir }: Pick<RoomPlaces, 'stateDir'>): string {
-  return createHash('sha256').update(stateDir).digest('hex').slice(0, 12);
+  return stateMarkOf(stateDir);
 }
 
 function runHome(places: RoomPlaces): string {

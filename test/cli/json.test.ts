@@ -287,6 +287,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('config set', ['sandbox.pids', '7'], { on: alone });
     for (const name of ['config get', 'config unset']) await values(name, ['sandbox.pids'], { on: alone });
     for (const name of ['config path', 'config check']) await values(name, [], { on: alone });
+    await values('uninstall', ['--yes', '--data'], { on: alone });
   });
 
   it('leaves no command out', () => {
