@@ -354,7 +354,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
       [['sandbox', 'extend', 'x', 'soon'], 2, 'is not a TIME'],
       [['sandbox', 'logs', 'x', 'y', '--since', 'soon'], 2, '--since soon'],
       [['sandbox', 'ls', '--nope'], 2, '--nope'],
-      [['sandbox', 'creat', 'x'], 2, 'Did you mean geode sandbox create'],
+      [['sandbox', 'creat', 'x'], 2, 'Did you mean "sandbox create"'],
       [['shell', 'x'], 2, 'needs a terminal'],
     ];
     for (const [args, code, words] of wrong) {

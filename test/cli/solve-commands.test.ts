@@ -153,7 +153,7 @@ describe.skipIf(!bubblewrap.available)(`geode solve and geode crystals${skipped}
     const nothing = await home.run(['solve']);
     expect(nothing.code).toBe(2);
     const unread = await home.run(['solve', '--tests', 'nowhere.py', 'anything']);
-    expect(unread.stderr).toContain('nowhere.py cannot be read');
+    expect(unread.stderr).toContain('No such file: nowhere.py');
     const unknown = await home.run(['solve', 'show', 'nothing']);
     expect(unknown.stderr).toContain('There is no solve');
     const config = await home.ok(['config']);
