@@ -17,8 +17,9 @@ const readyDeadlineMs = 20_000;
 interface Keeping {
   readonly journals: (folder: string) => Journals;
   readonly halt: () => Promise<void>;
-  /** The program that can read memory saved here; undefined where none can be saved. */
-  readonly memoryFormat: () => Promise<string | undefined>;
+  /** The program that can read memory saved here. Throws where none can be saved. */
+  readonly memoryFormat: () => Promise<string>;
+  readonly canSaveMemory: () => Promise<boolean>;
   readonly tearDown: () => Promise<void>;
 }
 
@@ -27,7 +28,7 @@ export async function enterRoom(
   walls: Walls,
   room: Room,
   record: RoomRecord,
-  { journals, halt, memoryFormat, tearDown }: Keeping,
+  { journals, halt, memoryFormat, canSaveMemory, tearDown }: Keeping,
   { paused = false, signal }: { paused?: boolean | undefined } & Cancel,
 ): Promise<Sandbox> {
   const { id, grade, limits, secret, formerSecret, env, workdir, leaseMs, handle, entered } = record;
@@ -57,10 +58,9 @@ export async function enterRoom(
     await link.close();
     throw error;
   }
-  const format = await memoryFormat();
   const checkpoints =
-    walls.memory && freezer && format !== undefined
-      ? checkpointsOf({ room, record, freezer, memory: walls.memory, format, halt })
+    walls.memory && freezer && (await canSaveMemory())
+      ? checkpointsOf({ room, record, freezer, memory: walls.memory, format: memoryFormat, halt })
       : undefined;
   return new GuestSandbox({
     id,

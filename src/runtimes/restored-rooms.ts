@@ -37,8 +37,9 @@ interface Parts {
 }
 
 export interface RestoredRooms {
-  /** The program that can read memory saved here; undefined where none can be saved. */
-  format(cancel?: Cancel): Promise<string | undefined>;
+  isPossible(cancel?: Cancel): Promise<boolean>;
+  /** The program that can read memory saved here. Throws `cannot_enforce` where none can be saved. */
+  format(cancel?: Cancel): Promise<string>;
   /** Continues a hibernated room. After a failure it stays hibernated. */
   wake(room: Room, before: RoomRecord, cancel: Cancel): Promise<Sandbox>;
   readonly checkpoints: RuntimeCheckpoints;
@@ -48,13 +49,16 @@ export interface RestoredRooms {
 export function restoredRooms(parts: Parts): RestoredRooms {
   const { walls, options, census, workspaces, prepare, raise, haltWalls, tearDown } = parts;
 
-  const format = async ({ signal }: Cancel = {}) =>
-    walls.memory &&
-    within({ ms: askDeadlineMs, what: `Asking ${walls.name} for its version`, signal }, walls.memory.format);
-
-  const installed = async (cancel: Cancel): Promise<string> => {
-    const here = await format(cancel);
-    if (here !== undefined) return here;
+  const asking = ({ signal }: Cancel) => ({
+    ms: askDeadlineMs,
+    what: `Asking ${walls.name} for its version`,
+    signal,
+  });
+  const isPossible = async (cancel: Cancel = {}) =>
+    walls.memory !== undefined && within(asking(cancel), walls.memory.isPossible);
+  const installed = async (cancel: Cancel = {}): Promise<string> => {
+    if (walls.memory !== undefined && (await isPossible(cancel)))
+      return within(asking(cancel), walls.memory.format);
     throw new GeodeError(
       'cannot_enforce',
       `The ${walls.name} runtime cannot restore the memory of a sandbox here.`,
@@ -63,7 +67,8 @@ export function restoredRooms(parts: Parts): RestoredRooms {
   };
 
   return {
-    format,
+    isPossible,
+    format: installed,
 
     async wake(room, before, cancel) {
       await checkMemory(room.hibernation, { sandbox: before.id, format: await installed(cancel) });

@@ -12,8 +12,9 @@ const endDeadlineMs = 15_000;
 
 /** How walls save the memory of a room. */
 export interface WallsMemory {
-  /** The program that can read what it saves, by name and version; undefined if it cannot save memory. */
-  format(signal: AbortSignal): Promise<string | undefined>;
+  isPossible(signal: AbortSignal): Promise<boolean>;
+  /** The program that can read what it saves, by name and version. */
+  format(signal: AbortSignal): Promise<string>;
   /** Writes the memory of a frozen room into a folder. The room stays frozen, also after a failure. */
   save(room: Room, folder: string, signal: AbortSignal): Promise<void>;
   /** Ends a frozen room before anything in it can run again. */
@@ -25,7 +26,7 @@ interface Saving {
   readonly record: Pick<RoomRecord, 'id' | 'imageId' | 'secret'>;
   readonly freezer: Freezer;
   readonly memory: WallsMemory;
-  readonly format: string;
+  readonly format: () => Promise<string>;
   readonly halt: () => Promise<void>;
 }
 
@@ -36,9 +37,10 @@ export interface RoomCheckpoints extends Pick<Checkpoints, 'save'> {
 
 /** The capability of one running sandbox. */
 export function checkpointsOf({ room, record, freezer, memory, format, halt }: Saving): RoomCheckpoints {
-  const sealed = (folder: string, isDurable: boolean) => {
+  const sealed = async (folder: string, isDurable: boolean) => {
     const { id: sandbox, imageId, secret } = record;
-    return sealMemory(folder, { sandbox, imageId, secret, format, isDurable });
+    const known = { sandbox, imageId, secret, format: await format() };
+    return { ...(await sealMemory(folder, { ...known, isDurable })), format: known.format };
   };
 
   /** The sandbox stays frozen until the result is disposed of. */
@@ -59,7 +61,7 @@ export function checkpointsOf({ room, record, freezer, memory, format, halt }: S
         try {
           const held = await save(folder, cancel);
           return {
-            seal: () => orDiskFull(async () => ({ ...(await sealed(folder, isDurable)), format })),
+            seal: () => orDiskFull(() => sealed(folder, isDurable)),
             [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
           };
         } catch (error) {

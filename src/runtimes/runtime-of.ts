@@ -190,6 +190,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     const keeping = {
       journals: options.journals,
       memoryFormat: restored.format,
+      canSaveMemory: restored.isPossible,
       halt: () => haltWalls(room, record.handle),
       tearDown: () => tearDown(room, record),
     };

@@ -83,7 +83,7 @@ export function checkpointsContract(harness: () => Harness): void {
       const process = await counting(sandbox);
       const { facts, open } = await saved(sandbox, false);
       expect(facts.memoryBytes).toBeGreaterThan(1_000_000);
-      expect(facts.format).toMatch(/^gVisor /);
+      expect(facts.format).toMatch(/^gVisor (build [0-9a-f]{16}|[0-9.]+) /);
       await moves(sandbox);
       const copy = await open('copy-of-counter');
       try {

@@ -79,7 +79,7 @@ function Head({ status: { chat, state, grade, runtime } }: { readonly status: Sa
         {runtime}: {grade ?? text.sandboxes.unknownGrade}
       </Badge>
       <span className="flex-1" />
-      {state === 'stopped' && (
+      {(state === 'stopped' || state === 'hibernated') && (
         <ActionButton kind="button-main" act={() => sandboxes.start(chat)}>
           {text.sandboxes.start}
         </ActionButton>

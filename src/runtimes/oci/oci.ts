@@ -18,6 +18,7 @@ import { runtimeOf } from '../runtime-of.ts';
 import { workdir } from '../spec.ts';
 import { writeBundle } from './bundle.ts';
 import { endGvisor, type GvisorSandbox, gvisorFreezer, isPausedByGvisor, saveGvisor } from './gvisor.ts';
+import { memoryFormats } from './memory-format.ts';
 import type { OciOptions } from './options.ts';
 import { findProgram, type OciProgram, runQuietly, startContainer } from './program.ts';
 
@@ -41,6 +42,7 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
     home ??= findCgroups();
     return home;
   };
+  const formatOf = memoryFormats(options.path, options.arch);
   const cgroup = async (room: Room) => cgroupOf(await cgroups(), options, room);
   const rootOf = (room: Room) => ['--root', join(room.runFolder, 'oci')];
   /** Undefined if the sandbox uses the machine's kernel. */
@@ -158,10 +160,8 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
       },
 
       memory: {
-        async format(signal) {
-          const { isGvisor, version } = await program(signal);
-          return isGvisor ? `${version} ${options.arch}` : undefined;
-        },
+        isPossible: async (signal) => (await program(signal)).isGvisor,
+        format: async (signal) => formatOf(await program(signal)),
         async save(room, folder, signal) {
           const kernel = await gvisor(room, signal);
           if (kernel !== undefined) await saveGvisor(kernel, folder, signal);
