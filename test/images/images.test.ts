@@ -1,8 +1,12 @@
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { version as own } from '../../src/cli/version.ts';
 import type { BuiltImage } from '../../src/seams/images.ts';
 import { type SandboxHome, sandboxHome } from '../cli/sandbox-home.ts';
+import { eventually } from '../contracts/harness.ts';
 import { imageTag } from '../engine/images.ts';
+import { agentScript } from '../fixtures/model-server/agent-script.ts';
+import { startModelServer } from '../fixtures/model-server/model-server.ts';
 import { mirrorSettings } from './reach.ts';
 
 const { docker } = inject('engines');
@@ -83,6 +87,51 @@ describe.skipIf(!docker.available)(`images of Geode, built by Docker${skipped}`,
     const used = await home.run(['image', 'rm', 'full', '--json']);
     expect(JSON.parse(used.stdout)).toMatchObject({ code: 'image_in_use' });
     await home.ok(['sandbox', 'rm', 'tools']);
+  });
+
+  it('AGT-6, CA-1: agents work in the built image: Claude Code, and the built-in agent of a chat', {
+    timeout: 300_000,
+  }, async () => {
+    const write = { tool: 'Write', input: { file_path: '/workspace/note.txt', content: 'written inside' } };
+    const look = {
+      tool: 'shell',
+      input: { command: 'which claude codex; cat /proc/*/cmdline | tr "\\0" " "' },
+    };
+    await using model = await startModelServer(
+      agentScript({
+        'write a note': [{ text: '', calls: [write] }, { text: 'The note is written.' }],
+        'look around': [{ text: '', calls: [look] }, { text: 'I looked around.' }],
+      }),
+    );
+    const service = { kind: 'anthropic', base_url: `${model.url}/v1`, api_key: 'the-key-of-the-operator' };
+    await home.ok(['host', 'stop']);
+    const settings = {
+      GEODE_DOCKER_IMAGE: `localhost/geode/agent:${own}`,
+      GEODE_CONTAINER_AGENT_IMAGE: `localhost/geode/agent:${own}`,
+      GEODE_CLAUDE_UPSTREAM: model.url,
+      GEODE_PROVIDERS_SERVICES: JSON.stringify({ scripted: service }),
+      GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
+    };
+    const ask = async (args: readonly string[], stdin = '') => {
+      const { code, stdout, stderr } = await home.run(args, stdin, settings);
+      expect(code, stderr).toBe(0);
+      return stdout;
+    };
+    const gateway = home.startWith(settings, ['gateway', '--port', '0', '--no-auth', '--containerized']);
+    const serving = async () => (await home.host().catch(() => undefined))?.serves?.as === 'geode gateway';
+    await eventually(serving, 'the gateway', 120_000);
+    await ask(['secrets', 'set', 'anthropic'], 'a-key-for-the-test\n');
+    const turn = ['agent', '--driver', 'claude', '--chat', 'notes', '-m', 'write a note'];
+    expect(await ask(turn)).toContain('The note is written.');
+    expect(await ask(['sandbox', 'exec', 'notes', '--', 'cat', 'note.txt'])).toBe('written inside');
+    expect(await ask(['chat', 'inside', '-m', 'look around'])).toContain('I looked around.');
+    const seen = JSON.stringify(model.calls.at(-1)?.body);
+    for (const words of ['/usr/local/bin/claude', '/usr/local/bin/codex', 'agent-stdin.mjs'])
+      expect(seen).toContain(words);
+    await ask(['sandbox', 'rm', 'notes', 'inside']);
+    const ended = once(gateway, 'close');
+    gateway.kill('SIGTERM');
+    await ended;
   });
 
   it('AGT-6: a build of the same base is done at once, and removal takes the name away', {
