@@ -10,7 +10,7 @@ export const strictWords: ReadonlySet<string> = new Set([
     'leaks',
     'crash',
     'kill',
-
+    'kills',
     'killed',
     'reap',
     'outlive',
@@ -21,6 +21,7 @@ export const strictWords: ReadonlySet<string> = new Set([
   ],
   ...['isolation', 'route', 'namespaces', 'neighbours', 'users', 'accounts', 'identity', 'auth', 'origin'],
   ...['hostile', 'attack', 'attacks', 'safety', 'guard', 'race', 'seccomp', 'walls', 'mounts', 'archive'],
+  ...['cheats', 'framing', 'paths', 'private', 'reach'],
   ...['fuzz', 'scrubbing', 'secrets', 'bindings', 'policy', 'inspection', 'previews', 'redactor'],
 ]);
 
