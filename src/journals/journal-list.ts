@@ -20,11 +20,14 @@ export interface JournalSummary {
   readonly exit: ExitFacts | undefined;
 }
 
-/** The journals in a folder, newest first. Empty for a missing folder; skips other files. */
-export function listJournals(folder: string): JournalSummary[] {
+/**
+ * The journals in a folder, newest first. Empty for a missing folder; skips other files, and journals that ended before
+ * `endedSince` without reading them.
+ */
+export function listJournals(folder: string, endedSince = 0): JournalSummary[] {
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
   return [...journalsIn(folder)]
-    .flatMap(([processId, segments]) => summaryOf(folder, processId, segments) ?? [])
+    .flatMap(([processId, segments]) => summaryOf(folder, processId, segments, endedSince) ?? [])
     .sort((a, b) => startOf(b) - startOf(a));
 }
 
@@ -36,12 +39,15 @@ function summaryOf(
   folder: string,
   processId: string,
   segments: readonly Segment[],
+  endedSince: number,
 ): JournalSummary | undefined {
   const [head, last] = [segments[0], segments.at(-1)];
   if (head === undefined || last === undefined || head.start !== 0) return undefined;
   try {
     const found = segments.map(({ path }) => statSync(path, { throwIfNoEntry: false }));
     const isFinished = isFinishedMode(found[0]?.mode ?? 0);
+    const changedAt = Math.max(...found.map((file) => file?.mtimeMs ?? 0));
+    if (isFinished && changedAt < endedSince) return undefined;
     const { length, exit } =
       (isFinished ? exitAtEnd(last.path) : undefined) ?? endOf(folder, processId, last);
     return {
@@ -49,7 +55,7 @@ function summaryOf(
       facts: factsIn(head),
       bytes: length,
       diskBytes: found.reduce((sum, file) => sum + (file?.size ?? 0), 0),
-      changedAt: Math.max(...found.map((file) => file?.mtimeMs ?? 0)),
+      changedAt,
       exit,
     };
   } catch {

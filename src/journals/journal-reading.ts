@@ -19,7 +19,8 @@ interface JournalPage {
  * `process_not_found`, invalid numbers `invalid_input`.
  */
 export interface JournalReading {
-  list(): JournalSummary[];
+  /** With `endedSince` (ms since 1970) without journals that ended before. */
+  list(endedSince?: number): JournalSummary[];
   events(processId: string, part?: JournalPart): AsyncGenerator<RecordedEvent>;
   /** The next bytes of output from an offset on. */
   page(processId: string, limitBytes: number, part?: JournalPart): Promise<JournalPage>;
@@ -33,7 +34,7 @@ export interface JournalReading {
 export function journalReading(folder: string, secrets: readonly string[] | null = []): JournalReading {
   const at = (processId: string): JournalPlace => ({ folder, processId, secrets });
   return {
-    list: () => listJournals(folder).map((summary) => shown(summary, secrets)),
+    list: (endedSince) => listJournals(folder, endedSince).map((summary) => shown(summary, secrets)),
     events: (processId, part) => journalEvents(at(processId), part),
     page: async (processId, limitBytes, part = {}) =>
       page(at(processId), amount(limitBytes, mostAnswerBytes), part),

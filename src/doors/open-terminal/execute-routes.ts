@@ -20,11 +20,9 @@ type ReadJournals = NonNullable<ApiParts['journals']>;
 export function executeRoutes(door: WireDoor, places: Places, journals: ReadJournals): void {
   const commands = new SessionCommands(places, journals);
   door.openapi(list, async (context) => {
-    const since = Date.now() - listedMs;
-    const { own, isRunning } = await commands.of(context);
-    const listed = own.filter(({ startedAt, exit }) => startedAt + (exit?.durationMs ?? Infinity) > since);
+    const { own, isRunning } = await commands.of(context, Date.now() - listedMs);
     return context.json(
-      listed.map((each) => shown(each, isRunning)),
+      own.map((each) => shown(each, isRunning)),
       200,
     );
   });
@@ -80,12 +78,13 @@ class SessionCommands {
     this.#journals = journals;
   }
 
-  async of(context: Context<ApiEnv>) {
+  async of(context: Context<ApiEnv>, endedSince = 0) {
     const { sandbox, session, user } = this.#places.sessionOf(context);
     const status = await context.var.sandboxes
       .inspect(sandbox, { signal: signalOf(context) })
       .catch(undefinedIfMissing);
-    const own = status === undefined ? [] : commandsIn(this.#journals(status.id, 'raw', user), session);
+    const own =
+      status === undefined ? [] : commandsIn(this.#journals(status.id, 'raw', user), session, endedSince);
     return { own, isRunning: status?.state === 'running' };
   }
 

@@ -47,8 +47,9 @@ export interface SessionCommand {
 export function commandsIn(
   journals: Pick<JournalReading, 'list'>,
   session: string,
+  endedSince = 0,
 ): readonly SessionCommand[] {
-  return journals.list().flatMap(({ processId: id, facts, exit }) => {
+  return journals.list(endedSince).flatMap(({ processId: id, facts, exit }) => {
     if (facts === undefined || !isOf(facts.argv, 'command', session)) return [];
     return [{ id, command: facts.argv[4] ?? '', startedAt: facts.startedAt, exit }];
   });
