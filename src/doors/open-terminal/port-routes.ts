@@ -1,4 +1,5 @@
 /** Servers in the sandbox: which ports listen, and their pages by path. */
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import type { ApiEnv } from '../../api/environment.ts';
 import { signalOf } from '../../api/streams.ts';
@@ -34,7 +35,7 @@ async function proxied(context: Context<ApiEnv>, places: Places): Promise<Respon
   const { incoming, outgoing } = context.env;
   const [prefix = '', rest = '/'] = parted(incoming.url ?? '/', port);
   await forwardByPath(incoming, outgoing, { prefix, rest, dial: async () => tunnel });
-  return new Response(null, { headers: { 'x-hono-already-sent': 'true' } });
+  return RESPONSE_ALREADY_SENT.clone();
 }
 
 function parted(url: string, port: number): readonly [string, string] {
