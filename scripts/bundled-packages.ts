@@ -25,7 +25,9 @@ export function recordPackages(watched?: readonly string[]): Plugin {
   return {
     name: 'geode-record-packages',
     generateBundle(_, output) {
-      const modules = Object.values(output).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
+      const modules = Object.values(output).flatMap((part) =>
+        part.type === 'chunk' ? part.moduleIds : part.originalFileNames.flatMap(installedPath),
+      );
       const sources = modules
         .map((id) => relative(root, id))
         .filter((path) => /^(src|dashboard)\//.test(path));
@@ -35,6 +37,12 @@ export function recordPackages(watched?: readonly string[]): Plugin {
       this.emitFile({ type: 'asset', fileName: packagesFile, source: JSON.stringify(foldersOf(modules)) });
     },
   };
+}
+
+/** Fonts and other files of packages are assets, which are named from the root of the build. */
+function installedPath(name: string): readonly string[] {
+  const at = name.indexOf('node_modules/');
+  return at === -1 ? [] : [join(root, name.slice(at))];
 }
 
 export function readPackages(file: string): string[] {

@@ -21,7 +21,7 @@ const riddles = [
 
 /** Known places that wait for their rewrite. Lower a number when you rewrite one; never raise it. */
 const known: readonly (readonly [area: string, most: number])[] = [
-  ['dashboard/', 25],
+  ['dashboard/', 0],
   ['src/cli/', 2],
   ['', 0],
 ];

@@ -46,7 +46,7 @@ export async function readMachine(): Promise<WireMachine> {
   return (await asked('/api/v1/machine', {})).json();
 }
 
-/** What a link needs to fetch a file of a sandbox. */
+/** The address of a file of a sandbox, for a link. */
 export function downloadUrl(chat: string, path: string): string {
   return `${basePath}api/v1/sandboxes/${chatSegment(chat)}/files/content?path=${encodeURIComponent(path)}`;
 }

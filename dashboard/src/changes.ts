@@ -7,7 +7,7 @@ export function keysToAskAgain(event: HostEvent): readonly (readonly string[])[]
     return [['sandboxes'], ...('chat' in event && event.chat ? [['sandbox', event.chat]] : [])];
   if (event.type === 'process-start' || event.type === 'process-exit')
     return [['sandbox', event.chat, 'processes']];
-  if (type === 'run-end') return [['runs']];
+  if (type === 'run-end') return [['runs'], ['run']];
   if (event.type === 'cell-end') return [['contexts', event.context]];
   if (type === 'egress-denied') return [['egress']];
   if (type.startsWith('approval-')) return [['approvals']];

@@ -1,27 +1,28 @@
 import { useQuery } from '@tanstack/react-query';
+import { Ban, Check, CircleX, Globe, Unplug } from 'lucide-react';
 import { useState } from 'react';
 import type { AuditRecord } from '../../src/seams/egress.ts';
 import { client } from './api.ts';
-import { nameText, timeText } from './shown.ts';
+import { agoText, bytesText, hostText, nameText } from './shown.ts';
 import { text } from './text.ts';
-import { Badge, stateTone } from './ui/badge.tsx';
 import { ActionButton } from './ui/button.tsx';
-import { Card, Empty } from './ui/card.tsx';
-import { Choice, TextField } from './ui/field.tsx';
-import { Modal } from './ui/modal.tsx';
+import { EmptyPlace } from './ui/card.tsx';
 import { Answer } from './ui/query.tsx';
-import { Scrolled } from './ui/scrolled.tsx';
 
-const verdicts = ['allowed', 'denied', 'failed'] as const;
+const verdicts = ['denied', 'allowed', 'failed'] as const;
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** What tried to get out, newest first; a refused target can be allowed from its row. */
-export function EgressLog({ sandbox }: { readonly sandbox?: string }) {
+/** Requests to other hosts, newest first; a blocked host can be allowed from its row. */
+export function EgressLog({
+  sandbox,
+  isNarrow = false,
+}: {
+  readonly sandbox?: string;
+  readonly isNarrow?: boolean;
+}) {
   const [words, setWords] = useState('');
-  const [asked, setAsked] = useState<string>(text.egress.all);
-  const [allowed, setAllowed] = useState<AuditRecord>();
-  const verdict = verdicts.find((each) => each === asked);
+  const [verdict, setVerdict] = useState<(typeof verdicts)[number]>();
   const sandboxes = useQuery({ queryKey: ['sandboxes'], queryFn: () => client.sandboxes.list() });
   const chats = new Map((sandboxes.data ?? []).map(({ id, chat }) => [id, chat]));
   const log = useQuery({
@@ -36,107 +37,160 @@ export function EgressLog({ sandbox }: { readonly sandbox?: string }) {
     placeholderData: (before) => before,
   });
   return (
-    <Card title={text.egress.log}>
-      <div className="mb-2 flex flex-wrap gap-3">
-        <TextField
-          label={text.egress.filter}
+    <div className="min-w-0">
+      <div className="flex flex-wrap items-center gap-3 border-b border-line p-3">
+        <fieldset className="segments" aria-label={text.egress.verdicts}>
+          <button type="button" aria-pressed={verdict === undefined} onClick={() => setVerdict(undefined)}>
+            {text.egress.all}
+          </button>
+          {verdicts.map((each) => (
+            <button key={each} type="button" aria-pressed={each === verdict} onClick={() => setVerdict(each)}>
+              {text.egress.verdictNames[each]}
+            </button>
+          ))}
+        </fieldset>
+        <input
           type="search"
+          className="input min-w-40 flex-1"
+          aria-label={text.egress.filter}
+          placeholder={text.egress.filter}
           value={words}
           onChange={({ target }) => setWords(target.value)}
-        />
-        <Choice
-          label={text.egress.verdicts}
-          options={[text.egress.all, ...verdicts]}
-          value={asked}
-          onChange={({ target }) => setAsked(target.value)}
         />
       </div>
       <Answer of={log}>
         {(records) =>
           records.length === 0 ? (
-            <Empty>{text.egress.none}</Empty>
+            <EmptyPlace icon={Globe} title={text.egress.none}>
+              {text.egress.noneHow}
+            </EmptyPlace>
           ) : (
-            <Scrolled className="scroll" label={text.egress.log}>
-              <table className="list">
-                <thead>
-                  <tr>
-                    <th>{text.egress.time}</th>
-                    <th>{text.egress.who}</th>
-                    <th>{text.egress.target}</th>
-                    <th>{text.egress.verdict}</th>
-                    <th>{text.egress.rule}</th>
-                    <th>
-                      <span className="sr-only">{text.egress.allow}</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {records.map((record) => (
-                    <tr key={`${record.at} ${record.sandboxId} ${record.host} ${record.port} ${record.via}`}>
-                      <td className="whitespace-nowrap">{timeText(record.at)}</td>
-                      <td>{nameText(chats.get(record.sandboxId) ?? text.egress.aRun)}</td>
-                      <td className="break-all">
-                        {record.method} {nameText(record.host)}:{record.port}
-                        {record.path && nameText(record.path)}
-                      </td>
-                      <td>
-                        <Badge tone={stateTone(record.verdict)}>{record.verdict}</Badge>
-                      </td>
-                      <td>{nameText(record.rule)}</td>
-                      <td>
-                        {record.verdict === 'denied' && chats.has(record.sandboxId) && (
-                          <button type="button" className="button" onClick={() => setAllowed(record)}>
-                            {text.egress.allow}
-                          </button>
-                        )}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </Scrolled>
+            <ul>
+              {gathered(records).map((row) => (
+                <Row
+                  key={row.key}
+                  row={row}
+                  chat={chats.get(row.last.sandboxId)}
+                  isNamed={sandbox === undefined}
+                  isNarrow={isNarrow}
+                />
+              ))}
+            </ul>
           )
         }
       </Answer>
-      {allowed !== undefined && (
-        <Allow
-          record={allowed}
-          chat={chats.get(allowed.sandboxId) ?? ''}
-          onClose={() => setAllowed(undefined)}
-        />
+    </div>
+  );
+}
+
+interface Gathered {
+  readonly key: string;
+  /** The newest of them. */
+  readonly last: AuditRecord;
+  readonly times: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+/** The same host with the same outcome in the same sandbox is one row. */
+function gathered(records: readonly AuditRecord[]): readonly Gathered[] {
+  const found = new Map<string, Gathered>();
+  for (const record of records) {
+    const { sandboxId, host, port, verdict, rule, bytesIn, bytesOut } = record;
+    const key = [sandboxId, host, port, verdict, rule].join(' ');
+    const known = found.get(key);
+    found.set(key, {
+      key,
+      last: known?.last ?? record,
+      times: (known?.times ?? 0) + 1,
+      bytesIn: (known?.bytesIn ?? 0) + bytesIn,
+      bytesOut: (known?.bytesOut ?? 0) + bytesOut,
+    });
+  }
+  return [...found.values()];
+}
+
+const looks = {
+  allowed: { icon: Check, tone: 'text-muted' },
+  denied: { icon: Ban, tone: 'text-bad' },
+  failed: { icon: Unplug, tone: 'text-bad' },
+} as const;
+
+interface Shown {
+  readonly row: Gathered;
+  readonly chat: string | undefined;
+  readonly isNamed: boolean;
+  readonly isNarrow: boolean;
+}
+
+function Row({ row: { last, times, bytesIn, bytesOut }, chat, isNamed, isNarrow }: Shown) {
+  const { verdict, host, port, method, path, rule } = last;
+  const isNever = verdict === 'denied' && /private|metadata|never|loopback|link-local/i.test(rule);
+  const { icon, tone } = looks[verdict];
+  const Icon = isNever ? CircleX : icon;
+  const request = path === null ? '' : `${method ?? ''} ${path}`.trim();
+  const below = [
+    isNamed ? text.egress.askedIn(nameText(chat ?? text.egress.aRun)) : '',
+    request === '' ? '' : nameText(request.slice(0, 120)),
+    bytesIn + bytesOut > 0 ? text.egress.traffic(bytesText(bytesIn), bytesText(bytesOut)) : '',
+    text.egress.rule(nameText(rule)),
+  ].filter(Boolean);
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2 last:border-b-0">
+      <Icon aria-hidden size={16} strokeWidth={1.75} className={`shrink-0 ${tone}`} />
+      <div className="min-w-0 flex-1 basis-52">
+        <p className="break-words">
+          <span className={`font-medium ${verdict === 'allowed' ? 'text-muted' : tone}`}>
+            {text.egress.verdictNames[verdict]}
+          </span>{' '}
+          <code>{hostText(host, port)}</code>
+        </p>
+        <p className="text-sm break-words text-faint">{below.join(', ')}</p>
+      </div>
+      <span className={`figures text-sm text-muted ${isNarrow ? '' : 'md:w-16 md:text-right'}`}>
+        {times > 1 && text.egress.times(times)}
+      </span>
+      <time dateTime={new Date(last.at).toISOString()} className="w-20 text-right text-sm text-faint">
+        {agoText(last.at)}
+      </time>
+      {verdict === 'denied' && chat !== undefined && (
+        <span className="flex gap-2">
+          {isNever ? (
+            <span className="text-sm text-faint">{text.egress.never}</span>
+          ) : (
+            <Allow chat={chat} host={host} port={port} />
+          )}
+        </span>
       )}
-    </Card>
+    </li>
   );
 }
 
 function Allow({
-  record: { host, port },
   chat,
-  onClose,
+  host,
+  port,
 }: {
-  readonly record: AuditRecord;
   readonly chat: string;
-  readonly onClose: () => void;
+  readonly host: string;
+  readonly port: number;
 }) {
   const { egress } = client.sandboxes.of(chat);
-  const allow = async (options: { readonly forMs?: number }) => {
-    await egress.allow([{ host, ports: [port] }], options);
-    onClose();
-  };
+  const allow = (options: { readonly forMs?: number }) => egress.allow([{ host, ports: [port] }], options);
+  const named = (name: string) => ({
+    'aria-label': `${name}: ${text.egress.allowHost} ${hostText(host, port)}`,
+  });
   return (
-    <Modal title={text.egress.allowTitle} onClose={onClose}>
-      <p className="break-words">
-        <code>
-          {nameText(host)}:{port}
-        </code>{' '}
-        ({nameText(chat)})
-      </p>
-      <div className="mt-3 flex flex-wrap gap-2">
-        <ActionButton act={() => allow({ forMs: minuteMs })}>{text.egress.allowMinute}</ActionButton>
-        <ActionButton act={() => allow({ forMs: hourMs })}>{text.egress.allowHour}</ActionButton>
-        <ActionButton act={() => allow({})}>{text.egress.allowGood}</ActionButton>
-      </div>
-      <p className="mt-2 text-faint">{text.egress.allowHow}</p>
-    </Modal>
+    <>
+      <ActionButton {...named(text.egress.minute)} act={() => allow({ forMs: minuteMs })}>
+        {text.egress.minute}
+      </ActionButton>
+      <ActionButton {...named(text.egress.hour)} act={() => allow({ forMs: hourMs })}>
+        {text.egress.hour}
+      </ActionButton>
+      <ActionButton {...named(text.egress.always)} act={() => allow({})}>
+        {text.egress.always}
+      </ActionButton>
+    </>
   );
 }

@@ -3,8 +3,8 @@ import { isGeodeError } from '../../src/client/client.ts';
 const againMs = 1000;
 
 /**
- * Reads something to its end, however often the host goes away meanwhile: `follow` goes on where it was. Throws what
- * the host refuses; returns when the signal fires.
+ * Reads something to its end, however often the host goes away: `follow` goes on where it was. Throws the errors that
+ * the host answers; returns when the signal fires.
  */
 export async function keepFollowing(signal: AbortSignal, follow: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {

@@ -12,6 +12,8 @@ type LiveState = 'connecting' | 'live' | 'reconnecting';
 
 export interface Live {
   readonly state: LiveState;
+  /** When the host is tried again. */
+  readonly retryAt?: number;
   /** Newest first. */
   readonly events: readonly HostEvent[];
   /** By chat, oldest first. */
@@ -53,7 +55,10 @@ class LiveConnection {
     socket.addEventListener('close', () => {
       if (this.#socket !== socket) return;
       this.#socket = undefined;
-      this.#show({ state: this.#seq === undefined ? 'connecting' : 'reconnecting' });
+      this.#show({
+        state: this.#seq === undefined ? 'connecting' : 'reconnecting',
+        retryAt: Date.now() + this.#waitMs,
+      });
       this.#retry = setTimeout(() => this.start(), this.#waitMs);
       this.#waitMs = Math.min(this.#waitMs * 2, longestWaitMs);
     });

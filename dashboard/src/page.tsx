@@ -4,43 +4,50 @@ import { lazy, Suspense, useEffect } from 'react';
 import { isGeodeError } from '../../src/client/client.ts';
 import { readSession } from './api.ts';
 import { keysToAskAgain } from './changes.ts';
-import { live, useLive } from './live.ts';
-import { Navigation } from './navigation.tsx';
-import { HomePage } from './pages/home.tsx';
-import { LoginPage } from './pages/login.tsx';
-import { SandboxesPage } from './pages/sandboxes.tsx';
+import { BottomBar } from './frame/bottom-bar.tsx';
+import { ConnectionBanner } from './frame/connection-banner.tsx';
+import { Keyboard } from './frame/keyboard.tsx';
+import { LoginPage } from './frame/login.tsx';
+import { Sidebar } from './frame/sidebar.tsx';
+import { showCount } from './frame/title.ts';
+import { useOpenApprovals } from './frame/use-open-approvals.ts';
+import { HomePage } from './home/home-page.tsx';
+import { useNotifications } from './inbox/notify.ts';
+import { live } from './live.ts';
 import { Palette } from './palette.tsx';
-import { routeOf, useRoute } from './route.ts';
+import { currentAddress, pathTo, routeOf, useRoute } from './route.ts';
 import { text } from './text.ts';
+import { Bar, Content } from './ui/bar.tsx';
+import { Boundary } from './ui/boundary.tsx';
 import { Problem } from './ui/problem.tsx';
 
-/** Each page is fetched when it is first opened, so that the first one comes soon. */
+/** Each place is fetched when it is first opened, so that the first page comes soon. */
 const load = {
-  agents: async () => ({ default: (await import('./pages/agents.tsx')).AgentsPage }),
-  approvals: async () => ({ default: (await import('./pages/approvals.tsx')).ApprovalsPage }),
-  chats: async () => ({ default: (await import('./pages/chats.tsx')).ChatsPage }),
-  egress: async () => ({ default: (await import('./pages/egress.tsx')).EgressPage }),
-  memory: async () => ({ default: (await import('./pages/memory.tsx')).MemoryPage }),
-  runs: async () => ({ default: (await import('./pages/runs.tsx')).RunsPage }),
-  sandboxes: async () => ({ default: (await import('./pages/sandbox.tsx')).SandboxPage }),
-  settings: async () => ({ default: (await import('./pages/settings.tsx')).SettingsPage }),
-  solve: async () => ({ default: (await import('./pages/solve.tsx')).SolvePage }),
+  chat: async () => ({ default: (await import('./chat/chat-page.tsx')).ChatPage }),
+  code: async () => ({ default: (await import('./code/code-page.tsx')).CodePage }),
+  inbox: async () => ({ default: (await import('./inbox/inbox-page.tsx')).InboxPage }),
+  knowledge: async () => ({ default: (await import('./knowledge/knowledge-page.tsx')).KnowledgePage }),
+  sandboxes: async () => ({ default: (await import('./pages/sandboxes-place.tsx')).SandboxesPlace }),
+  settings: async () => ({ default: (await import('./settings/settings-page.tsx')).SettingsPage }),
 };
-const AgentsPage = lazy(load.agents);
-const ApprovalsPage = lazy(load.approvals);
-const ChatsPage = lazy(load.chats);
-const EgressPage = lazy(load.egress);
-const MemoryPage = lazy(load.memory);
-const RunsPage = lazy(load.runs);
-const SandboxPage = lazy(load.sandboxes);
-const SettingsPage = lazy(load.settings);
-const SolvePage = lazy(load.solve);
+const loaded = {
+  chat: lazy(load.chat),
+  code: lazy(load.code),
+  inbox: lazy(load.inbox),
+  knowledge: lazy(load.knowledge),
+  sandboxes: lazy(load.sandboxes),
+  settings: lazy(load.settings),
+};
+
+function isLoaded(place: string): place is keyof typeof load {
+  return Object.hasOwn(load, place);
+}
 
 /** The page that the address names is on its way while the host is asked who is there. */
 export function fetchAhead(): void {
-  const [page = '', name] = routeOf(location.hash.slice(1));
-  const isList = page === 'sandboxes' && name === undefined;
-  if (Object.hasOwn(load, page) && !isList) load[page as keyof typeof load]().catch(() => {});
+  const route = routeOf(location.hash.slice(1));
+  const [place = ''] = currentAddress(route) ?? route;
+  if (isLoaded(place)) load[place]().catch(() => {});
 }
 
 export function Page() {
@@ -48,69 +55,74 @@ export function Page() {
   const isLogin = route[0] === 'login';
   // Asked after the login, never beside it: the answer would be of the time before.
   const session = useQuery({ queryKey: ['session'], queryFn: readSession, enabled: !isLogin });
+  const moved = currentAddress(route);
+  useEffect(() => {
+    if (moved !== undefined) location.replace(`#${pathTo(...moved)}`);
+  });
   if (isLogin) return <LoginPage code={route[1]} />;
-  if (session.data !== undefined) return <Inside />;
+  if (session.data !== undefined) return <Inside route={moved ?? route} user={session.data.user} />;
   if (isGeodeError(session.error, 'unauthorized')) return <LoginPage />;
   return (
-    <main className="p-6">{session.error ? <Problem error={session.error} /> : <p>{text.loading}</p>}</main>
+    <main className="p-6">
+      <h1>{text.product}</h1>
+      {session.error ? <Problem error={session.error} /> : <p>{text.loading}</p>}
+    </main>
   );
 }
 
-function Inside() {
+function Inside({ route, user }: { readonly route: readonly string[]; readonly user: string }) {
   useLiveQueries();
-  const route = useRoute();
+  useNotifications();
+  const open = useOpenApprovals().length;
+  useEffect(() => showCount(open), [open]);
+  const isWide = route[0] === 'wide';
+  const shown = isWide ? route.slice(1) : route;
+  const [place = 'home', name] = shown;
+  const isFull = isWide || (place === 'chat' && name !== undefined);
   return (
-    <div className="min-h-screen md:flex">
+    <div className="flex h-dvh flex-col md:flex-row">
       <button type="button" className="button skip" onClick={() => document.getElementById('main')?.focus()}>
         {text.skip}
       </button>
-      <Navigation />
-      <main id="main" tabIndex={-1} className="min-w-0 flex-1 p-3 outline-none md:p-6">
-        <LiveNotice />
-        <Suspense fallback={<p className="text-faint">{text.loading}</p>}>
-          <PageOf route={route} />
-        </Suspense>
+      {!isWide && <Sidebar current={place} open={open} user={user} />}
+      <main id="main" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
+        <ConnectionBanner />
+        <Boundary key={place}>
+          <Suspense fallback={<p className="p-4 text-faint">{text.loading}</p>}>
+            <PageOf route={shown} isWide={isWide} />
+          </Suspense>
+        </Boundary>
       </main>
+      {!isFull && <BottomBar current={place} open={open} />}
       <Palette />
+      <Keyboard />
     </div>
   );
 }
 
-function PageOf({ route: [page = 'home', ...rest] }: { readonly route: readonly string[] }) {
-  const [name, tab, item] = rest;
-  if (page === 'home') return <HomePage />;
-  if (page === 'sandboxes')
-    return name === undefined ? (
-      <SandboxesPage />
-    ) : (
-      <SandboxPage key={name} chat={name} tab={tab ?? 'overview'} item={item} />
+export interface PlaceProps {
+  /** The address behind the place. */
+  readonly rest: readonly string[];
+  /** Only the part that the address names, without what surrounds it. */
+  readonly isWide: boolean;
+}
+
+function PageOf({ route, isWide }: { readonly route: readonly string[]; readonly isWide: boolean }) {
+  const [place = 'home', ...rest] = route;
+  if (place === 'home') return <HomePage />;
+  if (!isLoaded(place))
+    return (
+      <>
+        <Bar title={text.problem.missing} />
+        <Content>
+          <p>
+            <a href="#/">{text.problem.back}</a>
+          </p>
+        </Content>
+      </>
     );
-  if (page === 'runs') return <RunsPage tab={name} id={tab} />;
-  if (page === 'memory') return <MemoryPage id={name} />;
-  if (page === 'solve') return <SolvePage id={name} />;
-  if (page === 'chats') return <ChatsPage chat={name} />;
-  if (page === 'agents') return <AgentsPage chat={name} />;
-  if (page === 'approvals') return <ApprovalsPage />;
-  if (page === 'egress') return <EgressPage />;
-  if (page === 'settings') return <SettingsPage />;
-  return (
-    <p>
-      {text.problem.missing} <a href="#/">{text.problem.back}</a>
-    </p>
-  );
-}
-
-/** ChatItem only when something is wrong, so that it is noticed. */
-function LiveNotice() {
-  const { state } = useLive();
-  return (
-    <div
-      role="status"
-      className={state === 'reconnecting' ? 'mb-3 rounded-md border border-warn p-2 text-warn' : 'sr-only'}
-    >
-      {text.live[state]}
-    </div>
-  );
+  const Shown = loaded[place];
+  return <Shown rest={rest} isWide={isWide} />;
 }
 
 const askEveryMs = 250;
@@ -124,7 +136,7 @@ function useLiveQueries(): void {
     const askAgain = () => {
       due = undefined;
       for (const [name, queryKey] of old) {
-        // What is on its way may be older than the event; on a slow network it comes all the same, then the newer one.
+        // An answer on its way may be older than the event: ask again after it.
         if (queries.isFetching({ queryKey }) > 0) continue;
         old.delete(name);
         void queries.invalidateQueries({ queryKey });

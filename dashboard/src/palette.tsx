@@ -1,10 +1,7 @@
-/** Ctrl-K: every page and every sandbox by its name. */
-import { useQuery } from '@tanstack/react-query';
+/** Ctrl-K: pages, sandboxes, chats, files, memory and commands by their names. */
+import { Search } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { client } from './api.ts';
-import { pages } from './navigation.tsx';
-import { goTo } from './route.ts';
-import { nameText } from './shown.ts';
+import { type Found, useFound } from './frame/use-found.ts';
 import { text } from './text.ts';
 import { Modal } from './ui/modal.tsx';
 
@@ -33,69 +30,106 @@ export function Palette() {
   return isOpen ? <Choices onClose={() => setOpen(false)} /> : null;
 }
 
-interface Place {
-  readonly name: string;
-  readonly path: readonly string[];
-}
-
 function Choices({ onClose }: { readonly onClose: () => void }) {
   const [words, setWords] = useState('');
   const [chosen, setChosen] = useState(0);
-  /** Enter was pressed before the sandboxes were known: it counts as soon as they are. */
+  /** Enter was pressed before the names were known: it counts as soon as they are. */
   const [isWaiting, setWaiting] = useState(false);
-  const sandboxes = useQuery({ queryKey: ['sandboxes'], queryFn: () => client.sandboxes.list() });
-  const places: readonly Place[] = [
-    ...pages.map((page) => ({ name: text.nav[page], path: page === 'home' ? [] : [page] })),
-    ...(sandboxes.data ?? []).map(({ chat }) => ({ name: nameText(chat), path: ['sandboxes', chat] })),
-  ];
-  const found = places.filter(({ name }) => name.toLowerCase().includes(words.toLowerCase())).slice(0, 20);
-  const go = (place: Place | undefined) => {
-    if (place === undefined) return;
-    goTo(...place.path);
+  const { found, isLoading } = useFound(words);
+  const go = (choice: Found | undefined) => {
+    if (choice === undefined) return;
     onClose();
+    void choice.act();
   };
   const first = found[chosen];
   useEffect(() => {
-    if (!isWaiting || sandboxes.isFetching) return;
+    if (!isWaiting || isLoading) return;
     setWaiting(false);
     go(first);
   });
   return (
-    <Modal title={text.palette.title} onClose={onClose}>
-      <input
-        aria-label={text.palette.input}
-        placeholder={text.palette.input}
-        className="input w-full"
-        value={words}
-        onChange={({ target }) => {
-          setWords(target.value);
-          setChosen(0);
-          setWaiting(false);
-        }}
-        onKeyDown={({ key }) => {
-          if (key === 'ArrowDown') setChosen((at) => Math.min(at + 1, found.length - 1));
-          if (key === 'ArrowUp') setChosen((at) => Math.max(at - 1, 0));
-          if (key === 'Enter') first === undefined && sandboxes.isFetching ? setWaiting(true) : go(first);
-        }}
-      />
-      <ul className="mt-2">
-        {found.map((place, at) => (
-          <li key={place.path.join('/')}>
-            <button
-              type="button"
-              className={`w-full rounded-md px-2 py-1 text-left break-words ${at === chosen ? 'bg-page font-semibold' : ''}`}
-              onClick={() => go(place)}
-            >
-              {place.name}
-            </button>
-          </li>
+    <Modal title={text.palette.title} isBare onClose={onClose}>
+      <div className="flex items-center gap-2 border-b border-line px-4 py-1">
+        <Search aria-hidden size={16} strokeWidth={1.75} className="text-muted" />
+        <input
+          aria-label={text.palette.input}
+          placeholder={text.palette.input}
+          role="combobox"
+          aria-expanded
+          aria-controls="palette-found"
+          aria-activedescendant={first === undefined ? undefined : `palette-${chosen}`}
+          className="min-h-9 flex-1 bg-transparent text-ink outline-none placeholder:text-faint"
+          value={words}
+          onChange={({ target }) => {
+            setWords(target.value);
+            setChosen(0);
+            setWaiting(false);
+          }}
+          onKeyDown={(event) => {
+            const { key } = event;
+            if (key === 'ArrowDown') setChosen((at) => Math.min(at + 1, found.length - 1));
+            else if (key === 'ArrowUp') setChosen((at) => Math.max(at - 1, 0));
+            else if (key === 'Enter' && !event.nativeEvent.isComposing)
+              isLoading && (first === undefined || first.isCommand) ? setWaiting(true) : go(first);
+            else return;
+            event.preventDefault();
+          }}
+        />
+        <kbd className="key text-faint">Esc</kbd>
+      </div>
+      <div id="palette-found" role="listbox" aria-label={text.palette.title} className="overflow-auto p-2">
+        {found.map((choice, at) => (
+          <Choice
+            key={choice.id}
+            id={`palette-${at}`}
+            choice={choice}
+            isFirst={found[at - 1]?.group !== choice.group}
+            isChosen={at === chosen}
+            onChoose={() => go(choice)}
+          />
         ))}
-      </ul>
+      </div>
       {found.length === 0 && (
-        <p role="status" className="mt-2 text-faint">
-          {sandboxes.isFetching ? text.loading : text.palette.nothing}
+        <p role="status" className="px-4 pb-4 text-faint">
+          {isLoading ? text.loading : text.palette.nothing}
         </p>
       )}
     </Modal>
+  );
+}
+
+interface Shown {
+  readonly id: string;
+  readonly choice: Found;
+  readonly isFirst: boolean;
+  readonly isChosen: boolean;
+  readonly onChoose: () => void;
+}
+
+function Choice({ id, choice: { group, name, side, icon: Icon }, isFirst, isChosen, onChoose }: Shown) {
+  return (
+    <>
+      {isFirst && (
+        <p role="presentation" className="px-2 pt-2 pb-1 text-xs font-medium text-faint">
+          {group}
+        </p>
+      )}
+      <button
+        id={id}
+        type="button"
+        role="option"
+        aria-selected={isChosen}
+        tabIndex={-1}
+        ref={(element) => {
+          if (isChosen) element?.scrollIntoView({ block: 'nearest' });
+        }}
+        className={`row-link w-full text-left ${isChosen ? 'bg-selected' : ''}`}
+        onClick={onChoose}
+      >
+        <Icon aria-hidden size={16} strokeWidth={1.75} className="shrink-0 text-muted" />
+        <span className="min-w-0 truncate">{name}</span>
+        <span className="min-w-0 truncate text-sm text-muted">{side}</span>
+      </button>
+    </>
   );
 }

@@ -19,6 +19,39 @@ export function goTo(...parts: readonly string[]): void {
   location.hash = pathTo(...parts);
 }
 
+/** The address that an old one leads to now; undefined if it is current. */
+export function currentAddress([place = '', ...rest]: readonly string[]): readonly string[] | undefined {
+  const [first, second] = rest;
+  switch (place) {
+    case 'agents':
+    case 'chats':
+      return ['chat', ...rest];
+    case 'approvals':
+      return ['inbox', ...rest];
+    case 'runs':
+      if (first === 'contexts') return ['code', 'notebooks', ...rest.slice(1)];
+      return second === undefined ? ['code', 'runs'] : ['code', 'runs', second];
+    case 'memory':
+      return ['knowledge', 'memory', ...rest];
+    case 'solve':
+      return ['knowledge', 'solves', ...rest];
+    case 'egress':
+      return ['settings', 'egress'];
+    case 'sandboxes': {
+      const part = oldParts[second ?? ''];
+      return part === undefined ? undefined : ['sandboxes', first ?? '', part, ...rest.slice(2)];
+    }
+    default:
+      return undefined;
+  }
+}
+
+const oldParts: Readonly<Record<string, string>> = {
+  snapshots: 'timeline',
+  ports: 'previews',
+  events: 'log',
+};
+
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -20,9 +20,50 @@ export function agoText(at: number): string {
   return `${Math.round(seconds / 86_400)} d ago`;
 }
 
+/** As `agoText` for narrow lists: without "ago", the weekday after a day, the date after a week. */
+export function shortAgoText(at: number): string {
+  const ms = Date.now() - at;
+  if (ms < 86_400_000) return ms < 60_000 ? 'now' : agoText(at).replace(' ago', '');
+  const isRecent = ms < 6 * 86_400_000;
+  return new Date(at).toLocaleDateString(
+    undefined,
+    isRecent ? { weekday: 'short' } : { day: 'numeric', month: 'short' },
+  );
+}
+
+export function clockText(at: number): string {
+  return new Date(at).toLocaleTimeString(undefined, { timeStyle: 'short', hourCycle: 'h23' });
+}
+
 export function durationText(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  const seconds = Math.round((ms % 60_000) / 1000);
+  return minutes < 60 && seconds > 0 ? `${minutes} min ${seconds} s` : `${Math.round(ms / 60_000)} min`;
+}
+
+/** The time until something ends, in whole units. */
+export function leftText(until: number, now = Date.now()): string {
+  const seconds = Math.max(0, Math.ceil((until - now) / 1000));
+  if (seconds <= 60) return `${seconds} s left`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min left`;
+  if (seconds < 86_400) return `${Math.round(seconds / 3600)} h left`;
+  return `${Math.round(seconds / 86_400)} d left`;
+}
+
+/** A host as people write it: the usual port of the web is left out. */
+export function hostText(host: string, port: number): string {
+  return nameText(port === 443 ? host : `${host}:${port}`);
+}
+
+/** A command on one line. */
+export function lineText(command: string): string {
+  return nameText(plainText(command).trim().replaceAll('\n', ' ⏎ '));
+}
+
+export function percentText(share: number): string {
+  return `${Math.round(share * 100)}%`;
 }
 
 export function costText(usd: number): string {

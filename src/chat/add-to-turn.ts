@@ -39,11 +39,11 @@ export function addWhileRunning(scene: TurnScene, signal: AbortSignal): Disposab
 async function addWaiting({ parts, chat }: TurnScene): Promise<void> {
   const agents = parts.agents.of(chat.user);
   const now = parts.chats.at(chat.lane);
-  const during = now?.during ?? parts.during;
-  if (during !== 'steer') return;
+  const usual = now?.during ?? parts.during;
   for (const message of await parts.bus.waiting(chat.lane, mostAtOnce)) {
     const body = messageBody(message);
-    const { files, sender } = body;
+    const { files, sender, during = usual } = body;
+    if (during !== 'steer') return;
     const user = parts.senders.userOf(sender.channel, sender.id);
     const mayspeak = user === chat.user || (user !== undefined && now?.isShared === true);
     const isPlain = message.kind === 'interactive' && files.length === 0 && chatCommandOf(body) === undefined;

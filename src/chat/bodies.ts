@@ -1,6 +1,7 @@
 /** The JSON bodies of messages and replies. */
 import { z } from 'zod';
 import type { BusMessage, BusReply, NewReply } from '../seams/bus.ts';
+import { duringTurns } from '../seams/chat.ts';
 import { type KnownChat, webChannel } from './chat-table.ts';
 
 const fileSchema = z.object({ name: z.string(), sizeBytes: z.number().nullable(), reference: z.string() });
@@ -16,6 +17,8 @@ const messageSchema = z.object({
   /** Forwarded: somebody else wrote the text. */
   isForwarded: z.boolean().default(false),
   quoted: z.object({ by: z.string(), text: z.string() }).nullable().default(null),
+  /** The sender's choice for this message; missing: as the chat is set. */
+  during: z.enum(duringTurns).optional(),
 });
 export type MessageBody = z.infer<typeof messageSchema>;
 /** The stored form. */

@@ -1,5 +1,5 @@
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Chat } from '../seams/chat.ts';
+import type { Chat, DuringTurn } from '../seams/chat.ts';
 
 export const webChannel = 'web';
 
@@ -15,9 +15,6 @@ export interface KnownChat extends Chat {
   /** Handling of messages during a turn; null: the default. */
   readonly during: DuringTurn | null;
 }
-
-/** A message that arrives during a turn waits for the end of the turn, or is added to it. */
-export type DuringTurn = 'follow' | 'steer';
 
 /** Two different addresses never share a lane, because the channel's name contains no colon. */
 export function laneOf(channel: string, address: string): string {

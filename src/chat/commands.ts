@@ -1,10 +1,11 @@
 /** Commands that a person gives to the gateway itself, in any chat. */
 import type { UserAgents } from '../seams/agent.ts';
 import type { Bus } from '../seams/bus.ts';
+import type { DuringTurn } from '../seams/chat.ts';
 import type { UserSandboxes } from '../seams/persistent.ts';
 import type { ApprovalPrompts } from './approval-prompts.ts';
 import type { MessageBody } from './bodies.ts';
-import type { ChatTable, DuringTurn, KnownChat } from './chat-table.ts';
+import type { ChatTable, KnownChat } from './chat-table.ts';
 import {
   file,
   model,

@@ -8,7 +8,7 @@ import { budgetRefusal, type DailyBudget, dayOf, spentOn } from '../ledger/spend
 import type { Agents } from '../seams/agent.ts';
 import type { Approvals } from '../seams/approval.ts';
 import type { Channel } from '../seams/channel.ts';
-import type { Chats } from '../seams/chat.ts';
+import type { Chats, DuringTurn } from '../seams/chat.ts';
 import type { Events } from '../seams/events.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
 import { ApprovalPrompts } from './approval-prompts.ts';
@@ -16,7 +16,7 @@ import { ChatAudit } from './audit.ts';
 import { LedgerBus } from './bus/ledger-bus.ts';
 import { busChapter } from './bus/tables.ts';
 import { openWebChannel } from './channels/web.ts';
-import { ChatTable, controlLane, type DuringTurn, laneOf, webAddress, webChannel } from './chat-table.ts';
+import { ChatTable, controlLane, laneOf, webAddress, webChannel } from './chat-table.ts';
 import { closedPauseMs, openDelivery } from './delivery.ts';
 import { chatRecords } from './export.ts';
 import { Feed } from './feed.ts';
@@ -173,11 +173,19 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
       },
       export: (name, cancel) =>
         chatRecords(feed, laneNamed(user, name), agents.of(user).transcript(name), cancel),
-      async post(name, { text, key }) {
+      async post(name, { text, key, during }) {
         checkMessage(text);
         const { channel, address } = chatOf(user, name);
         const sender = { channel: webChannel, id: user, name: user };
-        const body = { channel, address, sender, text: text.toWellFormed(), files: [], isGroup: false };
+        const body = {
+          channel,
+          address,
+          sender,
+          text: text.toWellFormed(),
+          files: [],
+          isGroup: false,
+          during,
+        };
         const given = key ?? randomUUID();
         const stored = await putMessage(bus, body, { key: `web:${user}/${name}:${given}`, user });
         return { ...stored, place: (await bus.place(stored.id)) ?? null };

@@ -1,10 +1,11 @@
 import type { Log } from '../base/log.ts';
 import type { Agents } from '../seams/agent.ts';
 import type { Bus } from '../seams/bus.ts';
+import type { DuringTurn } from '../seams/chat.ts';
 import type { EventSink } from '../seams/events.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
 import type { ApprovalPrompts } from './approval-prompts.ts';
-import type { ChatTable, DuringTurn } from './chat-table.ts';
+import type { ChatTable } from './chat-table.ts';
 import type { Pairings } from './pairings.ts';
 import type { Schedules } from './schedules.ts';
 import type { Senders } from './senders.ts';

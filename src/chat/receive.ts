@@ -1,7 +1,8 @@
 import type { Bus } from '../seams/bus.ts';
 import type { Incoming } from '../seams/channel.ts';
+import type { DuringTurn } from '../seams/chat.ts';
 import { type MessageBody, messageBody, type NewMessageBody, newReply } from './bodies.ts';
-import { controlLane, type DuringTurn, laneOf } from './chat-table.ts';
+import { controlLane, laneOf } from './chat-table.ts';
 import { chatCommandOf, isControl } from './commands.ts';
 import { plainName } from './plain-text.ts';
 import type { SenderRate } from './sender-rate.ts';

@@ -7,6 +7,7 @@ import type {
   ChatEvent,
   ChatRecord,
   ChatSchedule,
+  NewMessage,
   NewSchedule,
   PairedSender,
   Pairing,
@@ -18,11 +19,7 @@ import type { ApiConnection } from './send.ts';
 export interface RemoteChats {
   list(options?: Cancel): Promise<readonly Chat[]>;
   /** Resolves when the message is stored. Repeated sends with the same `key` count once. */
-  post(
-    chat: string,
-    message: { readonly text: string; readonly key?: string },
-    options?: Cancel,
-  ): Promise<PostedMessage>;
+  post(chat: string, message: NewMessage, options?: Cancel): Promise<PostedMessage>;
   /** From the start, or after a number. Continues after a lost connection without missing events. */
   events(
     chat: string,

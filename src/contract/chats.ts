@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { userPattern } from '../base/identity.ts';
-import { catchUps, chatActions } from '../seams/chat.ts';
+import { catchUps, chatActions, duringTurns } from '../seams/chat.ts';
 import { scheduleAddInput, scheduleRemoveInput } from '../seams/schedule-tools.ts';
 import { turnRecordSchema } from './agents.ts';
 import { decimal } from './decimal.ts';
@@ -35,6 +35,12 @@ const postMessageSchema = z
       .max(200)
       .optional()
       .describe('A key chosen by the caller. A message sent twice with the same key counts once.'),
+    during: z
+      .enum(duringTurns)
+      .optional()
+      .describe(
+        'While the agent works: `follow` its turn, or `steer`: the agent reads it before its next step. Default: as the chat is set (`/steer`).',
+      ),
   })
   .meta({ id: 'PostMessage' });
 

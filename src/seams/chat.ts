@@ -123,15 +123,23 @@ export interface UserSchedules {
   remove(id: string, by: string): boolean;
 }
 
+/** A message that arrives while the agent works follows after its turn, or steers it before its next step. */
+export const duringTurns = ['follow', 'steer'] as const;
+export type DuringTurn = (typeof duringTurns)[number];
+
+export interface NewMessage {
+  readonly text: string;
+  readonly key?: string | undefined;
+  /** Default: as the chat is set. */
+  readonly during?: DuringTurn | undefined;
+}
+
 /** The chats of one user. */
 interface UserChats {
   readonly schedules: UserSchedules;
   list(): readonly Chat[];
   /** Writes as the user in a chat of any channel. A new chat name creates a chat on the web. */
-  post(
-    chat: string,
-    message: { readonly text: string; readonly key?: string | undefined },
-  ): Promise<PostedMessage>;
+  post(chat: string, message: NewMessage): Promise<PostedMessage>;
   /** Yields the events after a number; with `follow` it waits for more until the signal fires. A new chat has no events. */
   events(
     chat: string,

@@ -34,14 +34,14 @@ describeDashboard(
 
     test('a notebook: cells share their variables and show tables, pictures, Markdown and errors', async () => {
       const { page, world } = scene;
-      await go('runs/contexts');
+      await go('code/notebooks');
       await field('In this sandbox (may be empty: a fresh one)').fill('demo');
-      await button('Open an interpreter').click();
+      await button('New notebook').click();
       const cell = page.getByRole('textbox', { name: 'Cell' });
       const run = async (lines: string) => {
         await cell.click();
         await page.keyboard.insertText(lines);
-        await button('Run').click();
+        await page.getByRole('button', { name: /^Run/ }).click();
       };
       await run('rows = [{"city": "Oslo", "people": 717710}, {"city": "Rome", "people": 2755309}]\nrows');
       await page.getByRole('cell', { name: '2755309' }).waitFor();
@@ -76,14 +76,14 @@ describeDashboard(
       await other.context().close();
       await button('Close').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
-      await page.getByText('No interpreter is open').waitFor();
+      await page.getByText('No notebooks yet').waitFor();
     });
 
     test('runs: figures of plt.show() and other pictures are shown', async ({ skip }) => {
       const { page, world } = scene;
       const found = await world.client.runs.run('import matplotlib', 'python');
       skip(!found.success, 'matplotlib is not installed here');
-      await go('runs');
+      await go('code/runs');
       await page.getByRole('textbox', { name: 'Code' }).click();
       await page.keyboard.press('Control+A');
       await page.keyboard.insertText(
@@ -95,7 +95,7 @@ for height in (1, 2):
       );
       await page.getByText('Files and limits').click();
       await field('Files to bring back, such as *.csv').fill('dot.png');
-      await button('Run').click();
+      await page.getByRole('button', { name: /^Run/ }).click();
       expect(await widthOf('img[alt="geode-figure-001.png"]')).toBeGreaterThan(100);
       expect(await widthOf('img[alt="geode-figure-002.png"]')).toBeGreaterThan(100);
       expect(await widthOf('img[alt="dot.png"]')).toBe(1);
@@ -107,7 +107,10 @@ for height in (1, 2):
       await go('sandboxes/demo/files');
       await page.getByText('The workspace is empty').waitFor();
       await dropFile(page, 'text=The workspace is empty', 'read.md', '# A title\n\n- [x] one *thing*\n');
-      await page.getByRole('link', { name: /read\.md/ }).click();
+      await page
+        .getByRole('link', { name: /read\.md/ })
+        .first()
+        .click();
       await button('Preview').click();
       await page.getByRole('heading', { name: 'A title' }).waitFor();
       await page.locator('em', { hasText: 'thing' }).waitFor();
@@ -149,30 +152,30 @@ for height in (1, 2):
       expect([lines.length, lines.at(-1)]).toEqual([30_000, 'line 30000']);
     });
 
-    test('egress: asking and learning are switched; what was allowed when asked can be taken back', async () => {
+    test('egress: asking and learning are switched; a permission can be taken back', async () => {
       const { page, world } = scene;
       const sandbox = world.client.sandboxes.of('demo');
       await go('sandboxes/demo/egress');
-      await button('Ask me').click();
-      await button('Stop asking').waitFor();
+      await page.getByRole('radio', { name: 'Waits for me' }).click();
+      await eventually(async () => (await sandbox.egress.get()).policy.mode === 'ask', 'asking', waitMs);
       const ask = 'import urllib.request\nurllib.request.urlopen("http://asked.invalid/", timeout=200)';
       const asking = sandbox.exec({ argv: ['python3', '-c', ask], timeoutMs: null });
       await go('');
       await page.getByRole('link', { name: /asked\.invalid/ }).click();
-      await button('Allow for good').click();
+      await button('Always').click();
       expect((await asking).exitCode).not.toBe(0);
-      await go('egress');
+      await go('settings/egress');
       const granted = page.getByRole('listitem').filter({ hasText: 'asked.invalid:80' });
       await granted.getByText('for all sandboxes').waitFor();
       await granted.getByRole('button', { name: 'Take back' }).click();
-      await granted.waitFor({ state: 'detached' });
+      await granted.getByText('for all sandboxes').waitFor({ state: 'detached' });
       await go('sandboxes/demo/egress');
-      await button('Stop asking').click();
-      await button('Ask me').waitFor();
-      await button('Learn').click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Learn' }).click();
+      await page.getByRole('radio', { name: 'Is blocked' }).click();
+      await eventually(async () => (await sandbox.egress.get()).policy.mode !== 'ask', 'blocking', waitMs);
+      await button('Begin to learn').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Begin to learn' }).click();
       await button('End, and allow what it used').click();
-      await button('Learn').waitFor();
+      await button('Begin to learn').waitFor();
       expect((await sandbox.egress.get()).policy.mode).not.toBe('learn');
     });
 
@@ -182,9 +185,9 @@ for height in (1, 2):
         problem: 'write double(n), twice the number',
         tests: 'assert double(3) == 6\n',
       }));
-      await go('solve');
+      await go('knowledge/crystals');
       await button('Verify').click();
-      await page.getByRole('status').filter({ hasText: 'verified' }).waitFor();
+      await page.getByRole('status').filter({ hasText: 'passed' }).waitFor();
       await page.getByRole('listitem').filter({ hasText: 'trusted' }).getByRole('group').click();
       await page.getByText(/verified by/).waitFor();
       await field('Its code').fill('def double(n): return n + n');
@@ -198,7 +201,7 @@ for height in (1, 2):
 
     test('memory: files are dropped into it, and it says how much it holds', async () => {
       const { page } = scene;
-      await go('memory');
+      await go('knowledge/memory');
       await dropFile(page, 'text=Drop files here, or choose them.', 'deploy.md', 'Deploys run on Mondays.');
       await page.getByText(/Imported: .*deploy/).waitFor();
       await page.getByText(/sqlite: [1-9]\d* entries/).waitFor();
@@ -207,7 +210,7 @@ for height in (1, 2):
 
     test('runs: files go in and come back, within a limit', async () => {
       const { page } = scene;
-      await go('runs');
+      await go('code/runs');
       const editor = page.getByRole('textbox', { name: 'Code' });
       await editor.click();
       await page.keyboard.press('Control+A');
@@ -220,7 +223,7 @@ for height in (1, 2):
         mimeType: 'text/plain',
         buffer: Buffer.from('shout'),
       });
-      await button('Run').click();
+      await page.getByRole('button', { name: /^Run/ }).click();
       const [download] = await Promise.all([
         page.waitForEvent('download'),
         page.getByRole('button', { name: 'out.txt' }).click(),

@@ -15,6 +15,8 @@ function answer({ prompt }: { readonly prompt: string }): Reply {
     return { text: JSON.stringify({ analysis: 'a', cause: 'It squares.', change: 'Double it.' }) };
   if (prompt.includes('take your time'))
     return isBusy ? { text: '', hold: never } : { text: 'Now it is **done**.' };
+  if (prompt.includes('look at the folder') && !prompt.includes('marker.md'))
+    return { text: '', calls: [{ tool: 'shell', input: { command: 'ls -a' } }] };
   if (!prompt.includes('double')) return { text: 'The agent says hello.' };
   const code = isWrong ? 'def double(n): return n * n' : 'def double(n): return 2 * n';
   isWrong = false;
@@ -23,30 +25,60 @@ function answer({ prompt }: { readonly prompt: string }): Reply {
 
 describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (scene) => {
   const { go, field, heading } = scene;
+  const composer = () => scene.page.getByRole('textbox', { name: /^Message the agent/ });
+
+  test('first use: the checklist runs code at once, then the calm overview', async () => {
+    const { page } = scene;
+    await go('');
+    await page.getByRole('heading', { name: 'Set up Geode' }).waitFor();
+    const editor = page.getByRole('textbox', { name: 'Code' });
+    await editor.click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText('print("six times", 6 * 7)');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('region', { name: 'Output' }).getByText('six times 42').waitFor();
+    await page.getByText(/^Finished in/).waitFor();
+    await page.getByText('Code ran').waitFor();
+    await page.getByText('Agents use scripted/some-model').waitFor();
+    await page.getByRole('button', { name: 'Hide this list' }).click();
+    await page.getByRole('heading', { name: 'Recently' }).waitFor();
+    await page
+      .getByText(/Python finished in/)
+      .first()
+      .waitFor();
+    // No names of events, no JSON.
+    expect(await page.locator('#main').innerText()).not.toMatch(/run-end|process-exit|[{}]/);
+  });
 
   test('runs: code in an editor, its output as it comes, its exit code', async () => {
     const { page } = scene;
     await go('runs');
+    await page.getByText('Files and limits').click();
     await field('Input (stdin)').fill('typed');
     const editor = page.getByRole('textbox', { name: 'Code' });
     await editor.click();
     await page.keyboard.press('Control+A');
-    await page.keyboard.type('print("six times", 6 * 7, input())');
+    await page.keyboard.type('print("seven times", 6 * 7, input())');
     await page.keyboard.press('Control+Enter');
-    await page.getByText('six times 42 typed').waitFor();
-    await page.getByText(/exit code 0/).waitFor();
-    // It is among those that are over, with its output, for every browser and after a reload.
+    await page.getByText('seven times 42 typed').waitFor();
+    await page.getByText(/^Finished in/).waitFor();
+    // It is among the earlier runs, with its output, for every browser and after a reload.
     await page.reload();
-    await page.getByRole('link', { name: /six times/ }).click();
+    await page
+      .locator('#main')
+      .getByRole('link', { name: /seven times/ })
+      .click();
     const past = page.getByRole('dialog');
-    await past.getByRole('region', { name: 'Output' }).getByText('six times 42 typed').waitFor();
+    await past.getByRole('region', { name: 'Output' }).getByText('seven times 42 typed').waitFor();
     await past.getByText('exit code 0').waitFor();
     const address = page.url();
     await past.getByRole('button', { name: 'Put it into the editor' }).click();
     await past.waitFor({ state: 'detached' });
-    await expect.poll(() => page.getByRole('textbox', { name: 'Code' }).textContent()).toContain('six times');
+    await expect
+      .poll(() => page.getByRole('textbox', { name: 'Code' }).textContent())
+      .toContain('seven times');
     await page.goto(address);
-    await past.getByText('six times 42 typed').waitFor();
+    await past.getByText('seven times 42 typed').waitFor();
     await page.keyboard.press('Escape');
     await past.waitFor({ state: 'detached' });
   });
@@ -73,7 +105,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
 
   test('SLV-3: solve: attempts as they happen, each with its verdict, and the crystal that is left', async () => {
     const { page } = scene;
-    await go('solve');
+    await go('knowledge/solves');
     await field('Problem').first().fill('write double(n), twice the number');
     await field('Tests (may be empty)').fill('assert double(3) == 6\n');
     await page.getByRole('button', { name: 'Solve', exact: true }).click();
@@ -89,47 +121,44 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
       .getByText(/It passed the tests/)
       .first()
       .waitFor();
+    await go('knowledge/crystals');
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
     await page.getByRole('button', { name: 'Unpin' }).waitFor();
   });
 
-  test('agents: a message is answered before the eyes of the one who wrote it', async () => {
+  test('chat: a message becomes a chat, is stopped, edited and sent again, exported with every step', async () => {
     const { page } = scene;
     await go('agents');
-    await field('Chat, whose sandbox the agent works in').fill('demo');
-    await field('Message').fill('hello there');
-    await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('The agent says hello.').first().waitFor();
-  });
-
-  test('chats: written to, stopped, asked again, scheduled, exported with every step', async () => {
-    const { page } = scene;
-    await go('chats');
-    await page.getByText('connected', { exact: true }).waitFor();
+    await page.waitForURL(/#\/chat$/);
     await field('Name of the chat').fill('talk');
-    await field('First message').fill('take your time');
-    await field('First message').press('Shift+Enter');
+    await composer().fill('take your time');
+    await composer().press('Shift+Enter');
     await page.keyboard.type('and rest');
     await page.keyboard.press('Enter');
-    await heading('Chats');
+    await heading('talk');
     await page.getByText(/^take your time\s+and rest$/).waitFor();
-    await page.getByText('The agent is working').waitFor();
-    await page.getByRole('button', { name: 'Stop', exact: true }).click();
-    await page.getByText('Stopped.').first().waitFor();
-    await page.getByText('The agent is working').waitFor({ state: 'detached' });
+    await page.locator('header').getByText('Working').waitFor();
+    // A message that is written while the agent works waits in sight, and can be dropped.
+    await composer().fill('and hurry');
+    await composer().press('Enter');
+    await page.getByRole('list', { name: 'Next' }).getByText('and hurry').waitFor();
+    await page.reload();
+    await page.getByRole('list', { name: 'Next' }).getByText('and hurry').waitFor();
+    await page.getByRole('button', { name: 'Do not send it' }).click();
+    await composer().focus();
+    await page.keyboard.press('Escape');
+    await page
+      .getByText(/The agent was stopped|Stopped\./)
+      .first()
+      .waitFor();
+    await page.locator('header').getByText('Working').waitFor({ state: 'detached' });
     isBusy = false;
-    await page.getByRole('button', { name: 'Send again' }).click();
+    await composer().press('ArrowUp');
+    expect(await composer().inputValue()).toBe('take your time\nand rest');
+    await composer().press('Enter');
     // Text of agents is rendered as Markdown.
     await page.locator('strong', { hasText: 'done' }).first().waitFor();
-    await field('When: 0 9 * * 1-5, every 2h, in 20m, or 2027-01-31T09:00').fill('every 2h');
-    await field('What to say then').fill('look at the build');
-    await page.getByRole('button', { name: 'Schedule', exact: true }).click();
-    const planned = page.getByRole('listitem').filter({ hasText: 'look at the build' });
-    await planned.getByText(/next .*\d/).waitFor();
-    await planned.getByRole('button', { name: 'End' }).click();
-    await page.getByText('Nothing is said at set times').waitFor();
-    await page.getByRole('button', { name: 'Show every step' }).click();
-    await page.getByText(/builtin, \d+ turns/).waitFor();
+    await page.getByRole('button', { name: 'Actions' }).click();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Export' }).click(),
@@ -141,19 +170,72 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     // A later reader finds it too.
     await page.reload();
     await page.locator('strong', { hasText: 'done' }).first().waitFor();
-    await page.getByRole('link', { name: 'talk' }).first().waitFor();
+    await page.getByRole('link', { name: /^talk/ }).first().waitFor();
   });
 
-  test('settings: runtimes with reasons, the config with its sources, a key that is shown once', async () => {
+  test('chat: its files are beside it, a tool call is one line that opens', async () => {
+    const { page, world } = scene;
+    await world.client.sandboxes.of('demo').files.write('src/notes.md', '# Notes\n');
+    await world.client.sandboxes.of('demo').files.write('marker.md', '# Marker\n');
+    await go('chat/demo');
+    await composer().fill('look at the folder');
+    await composer().press('Enter');
+    const step = page.getByRole('button', { name: /^Ran ls -a/ });
+    await step.waitFor();
+    await step.click();
+    await page.getByRole('region', { name: 'Output' }).getByText('src').waitFor();
+    await page.getByRole('link', { name: 'Show files and terminal' }).click();
+    const files = page.getByRole('region', { name: 'Files of this chat' });
+    await files.getByRole('button', { name: 'src' }).click();
+    await files
+      .getByRole('link', { name: /notes\.md/ })
+      .first()
+      .click();
+    await files.getByRole('textbox', { name: 'Editor' }).waitFor();
+    await page.getByRole('link', { name: 'Open it wide' }).click();
+    await page.waitForURL(/#\/wide\/chat\/demo\/files/);
+    await page.goBack();
+    await composer().waitFor();
+    await page.getByRole('link', { name: 'Cost' }).click();
+    await page.getByText('Tokens written').waitFor();
+  });
+
+  test('chat: words that were not sent survive a reload and a host that is away', async () => {
+    const { page, world } = scene;
+    await go('chat/talk');
+    await composer().fill('half a thought');
+    await page.reload();
+    await expect.poll(() => composer().inputValue(), { timeout: waitMs }).toBe('half a thought');
+    await world.kill();
+    await page.getByText('Kept here, sent when Geode answers').waitFor();
+    await page.getByText(/^No answer from Geode/).waitFor();
+    expect(await composer().inputValue()).toBe('half a thought');
+    await world.start();
+    await page.getByText('Connected', { exact: true }).first().waitFor();
+    await composer().press('Enter');
+    await page.getByRole('listitem').filter({ hasText: 'half a thought' }).first().waitFor();
+    await expect.poll(() => composer().inputValue(), { timeout: waitMs }).toBe('');
+  });
+
+  test('settings in parts: health with reasons, schedules, the config with its sources, a key that is shown once', async () => {
     const { page } = scene;
     await go('settings');
-    await page.getByText('works: os').waitFor();
-    const doctor = page
-      .locator('section, .card')
-      .filter({ has: page.getByRole('heading', { name: 'Doctor' }) });
-    await doctor.getByText('sandboxes are sealed').waitFor();
-    await doctor.getByText(/a command ran, grade os/).waitFor();
+    await page.getByText('sandboxes are sealed').waitFor();
+    await page.getByText(/a command ran, grade os/).waitFor();
+    await go('settings/channels');
+    await page.getByText('Connected', { exact: true }).first().waitFor();
+    await go('settings/schedules');
+    await field('Chat').fill('talk');
+    await field('When: 0 9 * * 1-5, every 2h, in 20m, or 2027-01-31T09:00').fill('every 2h');
+    await field('Message to send').fill('look at the build');
+    await page.getByRole('button', { name: 'Schedule', exact: true }).click();
+    const planned = page.getByRole('listitem').filter({ hasText: 'look at the build' });
+    await planned.getByText(/next .*\d/).waitFor();
+    await planned.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('No schedule yet').waitFor();
+    await go('settings/about');
     await page.getByText('gateway.port').waitFor();
+    await go('settings/keys');
     await field('Label').fill('made by a test');
     await page.getByRole('button', { name: 'Make a key' }).click();
     await page.getByText(/^geode_[0-9a-f]{12}_/).waitFor();
@@ -174,7 +256,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     });
     await heading('Home');
     await page.keyboard.press('Control+k');
-    await field('Page or sandbox').fill('dem');
+    await page.getByRole('combobox').fill('dem');
     await page.keyboard.press('Enter');
     pressed.resolve();
     await heading('demo');
@@ -189,5 +271,15 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await expect
       .poll(() => page.evaluate('document.activeElement.textContent'), { timeout: waitMs })
       .toBe('Skip to the page');
+    // Keys lead to the places; the list of keys is one key away.
+    await page.keyboard.press('Escape');
+    await page.locator('#main').focus();
+    await page.keyboard.press('g');
+    await page.keyboard.press('i');
+    await heading('Inbox');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').getByText('search and commands').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 });

@@ -16,6 +16,11 @@ export function evidence(page: Page, name: string): Promise<void> {
   return take(page, `failed-${name}`, scratch);
 }
 
+/** A picture for a reviewer of every page. */
+export function reviewPicture(page: Page, name: string): Promise<void> {
+  return take(page, name, new URL('all/', scratch));
+}
+
 async function take(page: Page, name: string, folder: URL): Promise<void> {
   await mkdir(folder, { recursive: true });
   await page.screenshot({ path: fileURLToPath(new URL(`${name}.png`, folder)) });

@@ -4,8 +4,9 @@ import { test } from 'vitest';
 import type { GeodeClient } from '../../src/client/client.ts';
 import { eventually } from '../contracts/harness.ts';
 import type { Reply } from '../fixtures/model-server/model-server.ts';
-import { picture } from './picture.ts';
-import { describeDashboard } from './scene.ts';
+import { everyPage } from './every-page.ts';
+import { picture, reviewPicture } from './picture.ts';
+import { describeDashboard, phoneForm, settled } from './scene.ts';
 import { waitMs } from './world.ts';
 
 /** Says no more than what the command that it asks for really shows. */
@@ -69,7 +70,7 @@ describeDashboard('the pictures of the dashboard', { answer }, (scene) => {
     await page.getByRole('img', { name: 'Memory in use' }).locator('canvas').waitFor();
     // A graph is a line once there are some figures.
     await page
-      .getByText(/^[\d.]+ MiB \/ [\d.]+ [MG]iB$/)
+      .getByText(/of [\d.]+ [MG]iB/)
       .first()
       .waitFor();
     await page.waitForTimeout(settleMs);
@@ -89,29 +90,55 @@ describeDashboard('the pictures of the dashboard', { answer }, (scene) => {
     await page.locator('.xterm-rows').getByText('import { save }').first().waitFor();
     await picture(page, 'terminal');
 
-    await go('chats/website');
+    await go('chat/website');
     await page.getByRole('cell', { name: 'it is saved' }).waitFor();
-    await page.getByRole('button', { name: 'Show every step' }).click();
-    await page.getByText('cat src/signup.ts').first().waitFor();
     await both(page, 'chat');
 
-    await go('egress');
-    await page.getByText('telemetry.example:443').first().waitFor();
+    await go('sandboxes/website/egress');
+    await page.getByText('telemetry.example').first().waitFor();
     await both(page, 'egress');
 
     const [notebook] = await client.contexts.list();
-    await go(`runs/contexts/${notebook?.id}`);
+    await go(`code/notebooks/${notebook?.id}`);
     await page.locator('section[aria-label="Cell 2"] img').waitFor();
     await both(page, 'notebook');
 
-    const phone = await world.open({
-      viewport: { width: 390, height: 780 },
-      hasTouch: true,
-      deviceScaleFactor: 2,
-    });
-    await phone.goto(`${world.url}/#/chats/website`);
+    const phone = await world.open({ ...phoneForm, deviceScaleFactor: 2 });
+    await phone.goto(`${world.url}/#/chat/website`);
     await phone.getByRole('cell', { name: 'it is saved' }).waitFor();
     await picture(phone, 'phone');
+    await phone.context().close();
+  });
+
+  test.runIf(process.env.GEODE_PICTURES === 'all')('show every page in four forms', async () => {
+    const { world } = scene;
+    const { client } = world;
+    const [notebook] = await client.contexts.list();
+    const [run] = await client.runs.list({ limit: 1 });
+    const [journal] = await client.sandboxes.of('website').journals.list();
+    const pages = everyPage({
+      sandbox: 'website',
+      notebook: notebook?.id,
+      run: run?.id,
+      process: journal?.processId,
+      file: 'README.md',
+    });
+    const desk = await world.open({ viewport: { width: 1440, height: 900 } });
+    const phone = await world.open(phoneForm);
+    for (const path of pages)
+      for (const [form, page] of [
+        ['desk', desk],
+        ['phone', phone],
+      ] as const) {
+        await go(path, page);
+        await settled(page);
+        const name = path === '' ? 'home' : path.replace(/[0-9a-f-]{16,}/g, 'one').replaceAll('/', '-');
+        for (const theme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+          await reviewPicture(page, `${name}-${form}-${theme}`);
+        }
+      }
+    await desk.context().close();
     await phone.context().close();
   });
 });

@@ -40,10 +40,10 @@ describeDashboard('the dashboard in bad times', { answer: () => ({ text: hostile
     await sandbox.egress.ask(true);
     const ask = 'import urllib.request\nurllib.request.urlopen("http://both.invalid/", timeout=200)';
     const asking = sandbox.exec({ argv: ['python3', '-c', ask], timeoutMs: null });
-    await go('approvals');
-    await go('approvals', other);
-    await other.getByRole('button', { name: 'Deny' }).waitFor();
-    await page.getByRole('button', { name: 'Deny' }).click();
+    await go('inbox');
+    await go('inbox', other);
+    await other.getByRole('button', { name: /^Deny/ }).waitFor();
+    await page.getByRole('button', { name: /^Deny/ }).click();
     await other.getByText('Nothing waits for you').waitFor();
     expect((await asking).exitCode).not.toBe(0);
     await sandbox.egress.ask(false);
@@ -61,12 +61,12 @@ describeDashboard('the dashboard in bad times', { answer: () => ({ text: hostile
     await world.kill();
     await page.getByText('Reconnecting…').first().waitFor();
     await world.start();
-    await page.getByText('Live', { exact: true }).first().waitFor();
+    await page.getByText('Connected', { exact: true }).first().waitFor();
     await page.getByText('exit code 0', { exact: true }).waitFor();
     expect(await shownLines(page)).toEqual(Array.from({ length: 150 }, (_, at) => `count ${at + 1}`));
     // The events of the new host appear on the old page.
     await sandbox.spawn({ argv: ['uname'] });
-    await go('sandboxes/demo/events');
+    await go('sandboxes/demo/log');
     await page.getByText('uname').first().waitFor();
   });
 
@@ -88,7 +88,7 @@ describeDashboard('the dashboard in bad times', { answer: () => ({ text: hostile
     await editor.click();
     await slow.keyboard.press('End');
     await slow.keyboard.type(' and two');
-    await slow.getByRole('button', { name: 'Save' }).click();
+    await slow.getByRole('button', { name: /^Save/ }).click();
     await slow.getByText('Saved', { exact: true }).waitFor();
     expect(await world.client.sandboxes.of('demo').files.readText('slow.txt')).toBe('one and two');
     await slow.context().close();
@@ -142,12 +142,8 @@ describeDashboard('the dashboard in bad times', { answer: () => ({ text: hostile
     await client.chats.post('evil', { text: hostile });
     const sandbox = client.sandboxes.of('demo');
     await sandbox.files.write('evil.md', `# Title\n\n${hostile}\n\n${'>'.repeat(40)} deep`);
-    await go('chats/evil');
+    await go('chat/evil');
     await page.getByText('press').nth(1).waitFor();
-    await page.getByRole('button', { name: 'Show every step' }).click();
-    await checkHarmless(page);
-    await go('agents/evil');
-    await page.getByText('press').first().waitFor();
     await checkHarmless(page);
     await go('sandboxes/demo/files/evil.md');
     await page.getByRole('button', { name: 'Preview' }).click();
@@ -155,15 +151,15 @@ describeDashboard('the dashboard in bad times', { answer: () => ({ text: hostile
     await checkHarmless(page);
     for await (const { type } of client.solves.solve({ problem: hostile, attempts: 1 }))
       if (type === 'attempt-start') break;
-    await go('solve');
+    await go('knowledge/solves');
     await page.getByRole('link', { name: /press/ }).first().waitFor();
     await checkHarmless(page);
-    await go('runs');
+    await go('code/runs');
     await page.getByRole('textbox', { name: 'Code' }).click();
     await page.keyboard.press('Control+A');
     await page.keyboard.insertText(`print(${JSON.stringify(hostile)} + "\\x1b]0;title\\x07" + "z" * 30000)`);
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.getByText(/exit code 0/).waitFor();
+    await page.getByRole('button', { name: /^Run/ }).click();
+    await page.getByText(/^Finished in/).waitFor();
     await checkHarmless(page);
   });
 
@@ -250,6 +246,6 @@ async function shownLines(page: Page): Promise<unknown> {
 async function checkHarmless(page: Page): Promise<void> {
   expect(await page.evaluate('window.pwned')).toBeUndefined();
   expect(await page.locator('#root script, img[src="x"], a[href^="javascript"]').count()).toBe(0);
-  expect(await page.title()).toBe('Geode');
+  expect(await page.title()).toMatch(/Geode$/);
   expect(await page.evaluate(overflow)).toBeLessThanOrEqual(0);
 }

@@ -14,7 +14,7 @@ describeDashboard(
       const { world } = scene;
       const stranger = await world.openOutside();
       await stranger.goto(world.url);
-      await stranger.getByText('geode dashboard').waitFor();
+      await stranger.getByText('geode dashboard', { exact: true }).waitFor();
       const { url } = await world.client.loginLink();
       const page = await world.openOutside();
       scene.page = page;
@@ -30,24 +30,24 @@ describeDashboard(
       // A reload keeps the session.
       await page.reload();
       await heading('Home');
-      await page.getByText('Live', { exact: true }).first().waitFor();
+      await page.getByText('Connected', { exact: true }).first().waitFor();
     });
 
     test('RT-5: a sandbox: made, seen by another browser at once, with its figures and graphs', async () => {
       const { page, world } = scene;
       const other = await world.open();
       await go('sandboxes', other);
-      await other.getByText('There are no sandboxes yet').waitFor();
+      await other.getByText('No sandboxes yet').waitFor();
       await go('sandboxes');
       await field('Name of the new sandbox').fill('demo');
-      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('button', { name: 'New sandbox' }).click();
       await heading('demo');
-      await other.getByRole('link', { name: 'demo' }).waitFor();
+      await other.getByRole('link', { name: 'demo' }).first().waitFor();
       await other.context().close();
-      await page.getByText('bubblewrap: os').waitFor();
+      await page.getByText("Shares this machine's kernel").waitFor();
       // Its use, and its limit.
       await page
-        .getByText(/^[\d.]+ MiB \/ [\d.]+ [MG]iB$/)
+        .getByText(/^[\d.]+ MiB of [\d.]+ [MG]iB/)
         .first()
         .waitFor();
       await page.getByRole('img', { name: 'CPU in use' }).locator('canvas').waitFor();
@@ -58,18 +58,19 @@ describeDashboard(
       const { page, world } = scene;
       const files = world.client.sandboxes.of('demo').files;
       await go('sandboxes/demo/files');
-      await field('Path of the new file').fill('notes.md');
       await page.getByRole('button', { name: 'New file' }).click();
+      await field('Path of the new file').fill('notes.md');
+      await page.getByRole('button', { name: 'Create' }).click();
       const editor = page.getByRole('textbox', { name: 'Editor' });
       await editor.click();
       await page.keyboard.type('mine');
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: /^Save/ }).click();
       await page.getByText('Saved', { exact: true }).waitFor();
       expect(await files.readText('notes.md')).toBe('mine');
       await files.write('notes.md', 'theirs, longer');
       await editor.click();
       await page.keyboard.type('!');
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: /^Save/ }).click();
       await page.getByText('The file was changed in the sandbox').waitFor();
       expect(await files.readText('notes.md')).toBe('theirs, longer');
       await page.getByRole('button', { name: 'Take theirs' }).click();
@@ -79,14 +80,17 @@ describeDashboard(
         mimeType: 'text/plain',
         buffer: Buffer.from('sent by drop'),
       });
-      await page.getByRole('link', { name: /sent\.txt/ }).click();
-      await page.getByRole('heading', { name: 'sent.txt' }).waitFor();
+      await page
+        .getByRole('link', { name: /sent\.txt/ })
+        .first()
+        .click();
+      await page.getByRole('heading', { name: 'sent.txt' }).waitFor({ state: 'attached' });
       const [download] = await Promise.all([
         page.waitForEvent('download'),
         page.getByRole('link', { name: 'Download' }).click(),
       ]);
       expect(download.suggestedFilename()).toBe('sent.txt');
-      await page.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
       await eventually(async () => !(await files.exists('sent.txt')), 'the file to be gone', waitMs);
     });
@@ -108,21 +112,24 @@ describeDashboard(
     test('snapshots: taken, compared, restored, forked', async () => {
       const { page, world } = scene;
       const { files } = world.client.sandboxes.of('demo');
+      // An old address leads to the same place.
       await go('sandboxes/demo/snapshots');
+      await page.waitForURL(/#\/sandboxes\/demo\/timeline$/);
       await field('Name (may be empty)').fill('before');
       await page.getByRole('button', { name: 'Take a snapshot' }).click();
-      await page.getByText('before', { exact: true }).waitFor();
+      const snapshot = page.getByRole('button', { name: /before Snapshot/ });
+      await snapshot.waitFor();
       await files.write('notes.md', 'changed\n');
-      await page.getByRole('button', { name: 'What changed since' }).click();
+      await snapshot.click();
       await page.getByRole('button', { name: 'notes.md' }).click();
       await page.getByText('+changed').waitFor();
       await page.getByRole('button', { name: 'Restore' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       expect(await files.readText('notes.md')).toBe('theirs, longer');
-      await page.getByRole('button', { name: 'Fork' }).click();
+      await page.getByRole('button', { name: 'Fork from here' }).click();
       await field('Name of the new sandbox').fill('forked');
-      await page.getByRole('dialog').getByRole('button', { name: 'Fork' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Fork from here' }).click();
       await heading('forked');
       expect(await world.client.sandboxes.of('forked').files.readText('notes.md')).toBe('theirs, longer');
     });
@@ -139,7 +146,7 @@ describeDashboard(
         'the server',
         waitMs,
       );
-      await go('sandboxes/demo/ports');
+      await go('sandboxes/demo/previews');
       await field('Port').fill('8123');
       await page.getByRole('button', { name: 'Open a preview' }).click();
       const link = page.getByRole('link', { name: 'Open the preview 8123' });
@@ -150,31 +157,46 @@ describeDashboard(
       const { page, world } = scene;
       const sandbox = world.client.sandboxes.of('demo');
       await go('egress');
+      await page.waitForURL(/#\/settings\/egress$/);
       await heading('Egress');
       await sandbox.egress.set({ allow: ['example.org'] });
       const ask =
         'import urllib.request\ntry: urllib.request.urlopen("http://refused.example/", timeout=20)\nexcept Exception as e: print(e)';
       await sandbox.exec({ argv: ['python3', '-c', ask] });
       await page.getByText('refused.example:80').first().waitFor();
-      await page.getByRole('button', { name: 'Allow…' }).first().click();
-      await page.getByRole('button', { name: 'For this sandbox, for good' }).click();
-      await page.getByRole('dialog').waitFor({ state: 'detached' });
-      const { policy } = await sandbox.egress.get();
-      expect(policy.allow).toContainEqual(expect.objectContaining({ host: 'refused.example', ports: [80] }));
+      await go('sandboxes/demo/egress');
+      await page.getByRole('button', { name: '1 hour: Allow host refused.example:80' }).click();
+      await eventually(
+        async () =>
+          (await sandbox.egress.get()).policy.allow.some(
+            ({ host, until }) => host === 'refused.example' && until !== undefined,
+          ),
+        'the rule for an hour',
+        waitMs,
+      );
+      await page.getByRole('button', { name: 'Always: Allow host refused.example:80' }).click();
+      await eventually(
+        async () =>
+          (await sandbox.egress.get()).policy.allow.some(
+            ({ host, until }) => host === 'refused.example' && until === undefined,
+          ),
+        'the rule without an end',
+        waitMs,
+      );
+      await go('settings/secrets');
       await field('Name').fill('anthropic');
       await field('Value').fill('sk-ant-never-shown-again');
       await page.getByRole('button', { name: 'Set', exact: true }).click();
       await page.getByRole('listitem').filter({ hasText: 'anthropic' }).first().waitFor();
       expect(await page.content()).not.toContain('sk-ant-never-shown-again');
-      await go('sandboxes/demo/egress');
-      await page.getByText('refused.example:80').first().waitFor();
     });
 
-    test('approvals: what a sandbox asks for waits, and is decided here', async () => {
+    test('inbox: a request of a sandbox waits, is counted everywhere, and is decided by a key', async () => {
       const { page, world } = scene;
       const sandbox = world.client.sandboxes.of('demo');
       await sandbox.egress.ask(true);
       await go('approvals');
+      await page.waitForURL(/#\/inbox$/);
       await page.getByText('Nothing waits for you').waitFor();
       const ask = 'import urllib.request\nurllib.request.urlopen("http://asked.example/", timeout=200)';
       const asking = sandbox.exec({ argv: ['python3', '-c', ask], timeoutMs: null });
@@ -182,12 +204,17 @@ describeDashboard(
         .getByText(/asked\.example/)
         .first()
         .waitFor();
-      await page.getByRole('button', { name: 'Deny' }).click();
+      await expect.poll(() => page.title(), { timeout: waitMs }).toBe('(1) Inbox · Geode');
+      await page.getByRole('link', { name: /Inbox.*1 wait for you/ }).waitFor();
+      expect(await page.locator('link[rel=icon]').getAttribute('href')).toContain('b92229');
+      await page.keyboard.press('F8');
+      await page.keyboard.press('d');
       expect((await asking).exitCode).not.toBe(0);
       await page
-        .getByText(/decided: Deny/)
+        .getByText(/^Denied by/)
         .first()
         .waitFor();
+      await expect.poll(() => page.title(), { timeout: waitMs }).toBe('Inbox · Geode');
       await sandbox.egress.ask(false);
     });
 
@@ -203,7 +230,7 @@ describeDashboard(
       await world.kill();
       await page.getByText('Reconnecting…').first().waitFor();
       await world.start();
-      await page.getByText('Live', { exact: true }).first().waitFor();
+      await page.getByText('Connected', { exact: true }).first().waitFor();
       await expect.poll(() => screen.textContent(), { timeout: waitMs }).toContain('before-2');
       await page.getByText('The connection was lost').waitFor({ state: 'detached' });
       await command('echo after-$((2 + 2))');
@@ -217,7 +244,7 @@ describeDashboard(
         .join('; ');
       await go('');
       await page.getByRole('button', { name: 'Log out' }).click();
-      await page.getByText('geode dashboard').waitFor();
+      await page.getByText('geode dashboard', { exact: true }).waitFor();
       const again = await fetch(`${world.url}/session`, {
         headers: { cookie: cookies, 'sec-fetch-site': 'same-origin' },
       });

@@ -100,3 +100,11 @@ export function describeDashboard(
 
 /** How many pixels a page is wider than its window. */
 export const overflow = 'document.documentElement.scrollWidth - innerWidth';
+
+export const phoneForm = { viewport: { width: 390, height: 780 }, hasTouch: true } as const;
+
+/** Everything that the page asked for is there. */
+export async function settled(page: Page): Promise<void> {
+  await page.getByText('Loading…').first().waitFor({ state: 'detached' });
+  await page.locator('h1').first().waitFor({ state: 'attached' });
+}

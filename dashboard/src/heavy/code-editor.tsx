@@ -104,32 +104,37 @@ const typedOverSelection = EditorView.domEventHandlers({
 
 const looks = EditorView.theme({
   '&': {
-    backgroundColor: 'var(--color-card)',
+    backgroundColor: 'var(--color-surface)',
     color: 'var(--color-ink)',
-    fontSize: '13px',
+    fontSize: '12.5px',
     maxHeight: '60vh',
     minHeight: '8rem',
   },
-  '.cm-scroller': { fontFamily: 'ui-monospace, monospace', overflow: 'auto', minHeight: '8rem' },
+  '.cm-scroller': {
+    fontFamily: 'var(--font-mono)',
+    fontVariantLigatures: 'none',
+    overflow: 'auto',
+    minHeight: '8rem',
+  },
   '.cm-gutters': {
-    backgroundColor: 'var(--color-page)',
+    backgroundColor: 'var(--color-sunken)',
     borderColor: 'var(--color-line)',
     color: 'var(--color-faint)',
   },
   '.cm-content': { caretColor: 'var(--color-ink)' },
   '.cm-cursor': { borderLeftColor: 'var(--color-ink)' },
-  '.cm-changedLine': { backgroundColor: 'light-dark(#dafbe1, #12361f) !important' },
-  '.cm-deletedChunk': { backgroundColor: 'light-dark(#ffebe9, #3c1618) !important' },
+  '.cm-changedLine': { backgroundColor: 'var(--color-good-soft) !important' },
+  '.cm-deletedChunk': { backgroundColor: 'var(--color-bad-soft) !important' },
 });
 
 /** Each colour reads on the light and on the dark page. */
 const colours = HighlightStyle.define([
-  { tag: tags.comment, color: 'light-dark(#59636e, #9da7b3)', fontStyle: 'italic' },
-  { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'light-dark(#b3201b, #ff938a)' },
-  { tag: [tags.string, tags.special(tags.string), tags.regexp], color: 'light-dark(#0a3069, #a5d6ff)' },
-  { tag: [tags.number, tags.bool, tags.null, tags.atom], color: 'light-dark(#0a56a3, #79c0ff)' },
-  { tag: [tags.function(tags.variableName), tags.className], color: 'light-dark(#6639ba, #d2a8ff)' },
-  { tag: [tags.typeName, tags.propertyName], color: 'light-dark(#7d4e00, #e3b341)' },
+  { tag: tags.comment, color: 'var(--color-faint)', fontStyle: 'italic' },
+  { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'var(--color-code-key)' },
+  { tag: [tags.string, tags.special(tags.string), tags.regexp], color: 'var(--color-code-str)' },
+  { tag: [tags.number, tags.bool, tags.null, tags.atom], color: 'var(--color-code-num)' },
+  { tag: [tags.function(tags.variableName), tags.className], color: 'var(--color-code-fn)' },
+  { tag: [tags.typeName, tags.propertyName], color: 'var(--color-code-fn)' },
 ]);
 
 function languageOf(name: string): readonly Extension[] {

@@ -1,19 +1,56 @@
-/** Markdown as elements of React: the words of others never become HTML, so nothing in them can run. */
+/** Markdown as elements of React: foreign words never become HTML, so nothing in them can run. */
 import { lexer, type MarkedToken, type Token, type Tokens } from 'marked';
-import { Fragment, type ReactNode, useMemo } from 'react';
+import { Fragment, type ReactNode, useMemo, useRef } from 'react';
 import { linesText, nameText } from '../shown.ts';
+import { CopyButton } from '../ui/copy.tsx';
+import HighlightedCode from './highlighted-code.tsx';
 
 /** Beyond these it is shown as it was written: laying it out would take long. */
 const mostCharacters = 200_000;
 const deepest = 30;
 
-export default function MarkdownView({ source }: { readonly source: string }) {
-  const tokens = useMemo(() => tokensOf(source), [source]);
-  if (tokens === undefined) return <p className="break-words whitespace-pre-wrap">{linesText(source)}</p>;
-  return <div className="markdown">{rendered(tokens, 0)}</div>;
+interface Shown {
+  readonly source: string;
+  /** More of it comes: only its last blocks are read again. */
+  readonly isGrowing: boolean;
 }
 
-/** Undefined for what is too long, or nested so deeply that it cannot be read. */
+export default function MarkdownView({ source, isGrowing }: Shown) {
+  const finished = useRef<Finished>(nothing);
+  const tokens = useMemo(() => {
+    if (!isGrowing) return tokensOf(source);
+    finished.current = grown(source, finished.current);
+    return finished.current.tokens;
+  }, [source, isGrowing]);
+  if (tokens === undefined) return <p className="break-words whitespace-pre-wrap">{linesText(source)}</p>;
+  return <div className="prose">{rendered(tokens, 0)}</div>;
+}
+
+interface Finished {
+  /** The part of the text whose blocks cannot change. */
+  readonly length: number;
+  readonly blocks: readonly Token[];
+  /** All blocks, with those that may still change. */
+  readonly tokens: readonly Token[] | undefined;
+}
+
+const nothing: Finished = { length: 0, blocks: [], tokens: [] };
+/** Blocks at the end that more text may still change. */
+const openBlocks = 2;
+
+/** Reads only the text behind the finished blocks, so that a long answer costs no more for each of its words. */
+function grown(source: string, { length, blocks }: Finished): Finished {
+  const tail = tokensOf(source.slice(length));
+  if (tail === undefined || source.length > mostCharacters) return { length, blocks, tokens: undefined };
+  const done = tail.slice(0, -openBlocks);
+  return {
+    length: length + done.reduce((sum, { raw }) => sum + raw.length, 0),
+    blocks: [...blocks, ...done],
+    tokens: [...blocks, ...tail],
+  };
+}
+
+/** Undefined for text that is too long, or nested so deeply that it cannot be read. */
 function tokensOf(source: string): readonly Token[] | undefined {
   if (source.length > mostCharacters) return undefined;
   try {
@@ -28,6 +65,21 @@ function rendered(tokens: readonly Token[] = [], depth: number): ReactNode {
     // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text do not move.
     <Fragment key={at}>{element(token, depth + 1)}</Fragment>
   ));
+}
+
+function CodeBlock({ code, language }: { readonly code: string; readonly language: string }) {
+  return (
+    <div className="overflow-hidden rounded-card border border-line bg-sunken">
+      <div className="flex min-h-8 items-center justify-between border-b border-line pl-3 text-sm text-muted">
+        {nameText(language)}
+        <CopyButton value={code} />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reached by keyboard. */}
+      <pre className="overflow-x-auto p-3" tabIndex={0}>
+        <HighlightedCode code={code} language={language} />
+      </pre>
+    </div>
+  );
 }
 
 const headings = ['h3', 'h4', 'h5', 'h6'] as const;
@@ -55,7 +107,7 @@ function element(given: Token, depth: number): ReactNode {
     case 'codespan':
       return <code>{nameText(token.text)}</code>;
     case 'code':
-      return <pre className="output">{linesText(token.text)}</pre>;
+      return <CodeBlock code={linesText(token.text)} language={token.lang?.split(/\s/)[0] ?? ''} />;
     case 'blockquote':
       return <blockquote>{rendered(token.tokens, depth)}</blockquote>;
     case 'list':

@@ -33,10 +33,10 @@ export default function TerminalScreen({
     const terminal = new Terminal({
       cursorBlink: false,
       fontSize: 13,
-      fontFamily: 'ui-monospace, monospace',
+      fontFamily: '"JetBrains Mono Variable", ui-monospace, monospace',
       scrollback: 5000,
       screenReaderMode: isReader,
-      theme: { background: '#0d1117', foreground: '#e6edf3' },
+      theme: { background: '#09090c', foreground: '#e9e9ec', cursor: '#b2aafb' },
       // A link in the output leads where its author wants; none is made.
       linkHandler: { activate: () => {} },
     });
@@ -108,7 +108,7 @@ export default function TerminalScreen({
       <section
         ref={place}
         aria-label={text.terminal.label}
-        className="h-[60vh] overflow-hidden rounded-md bg-[#0d1117] p-1"
+        className="h-[64dvh] overflow-hidden rounded-card border border-line bg-[#09090c] p-2"
       />
       <p ref={leave} tabIndex={-1} className="text-faint">
         {text.terminal.leave}

@@ -74,7 +74,7 @@ export default function UsageGraph({ label, points, most, shown }: Shown) {
       made.destroy();
     };
   }, [most, shown, colours]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a graph that was made anew is empty.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new graph is empty.
   useEffect(() => {
     plot.current?.setData([points.map(([at]) => at / 1000), points.map(([, value]) => value)]);
   }, [points, colours, most, shown]);
@@ -85,7 +85,7 @@ export default function UsageGraph({ label, points, most, shown }: Shown) {
         ref={place}
         role="img"
         aria-label={label}
-        className="overflow-hidden border-line text-faint accent-accent"
+        className="overflow-hidden border-line text-faint accent-accent-text"
       />
     </figure>
   );

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { ChevronLeft, MessageSquare, Pause, Play, Shield, Square, Trash2 } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { SandboxStatus } from '../../../src/seams/persistent.ts';
 import { client } from '../api.ts';
@@ -14,85 +15,92 @@ import { Snapshots } from '../sandbox/snapshots.tsx';
 import { Terminals } from '../sandbox/terminals.tsx';
 import { nameText } from '../shown.ts';
 import { text } from '../text.ts';
-import { Badge, stateTone } from '../ui/badge.tsx';
+import { State } from '../ui/badge.tsx';
+import { Bar, Content } from '../ui/bar.tsx';
 import { ActionButton } from '../ui/button.tsx';
-import { Empty } from '../ui/card.tsx';
+import { Card, Empty } from '../ui/card.tsx';
 import { Answer } from '../ui/query.tsx';
+import { Tabs } from '../ui/tabs.tsx';
 
-const tabs = [
-  'overview',
-  'terminal',
-  'files',
-  'processes',
-  'snapshots',
-  'ports',
-  'egress',
-  'events',
-] as const;
+const tabs = ['overview', 'files', 'terminal', 'processes', 'previews', 'egress', 'timeline', 'log'] as const;
 type Tab = (typeof tabs)[number];
 
 interface Shown {
   readonly chat: string;
   readonly tab: string;
   readonly item: string | undefined;
+  readonly isWide: boolean;
 }
 
-export function SandboxPage({ chat, tab: asked, item }: Shown) {
+export function SandboxPage({ chat, tab: asked, item, isWide }: Shown) {
   const sandbox = useQuery({ queryKey: ['sandbox', chat], queryFn: () => client.sandboxes.inspect(chat) });
   const tab = tabs.find((each) => each === asked) ?? 'overview';
+  const base = isWide ? ['wide', 'sandboxes', chat] : ['sandboxes', chat];
+  const links = tabs.map((id) => ({ id, name: text.sandboxes.tabs[id], href: pathTo(...base, id) }));
   return (
-    <div className="flex flex-col gap-4">
-      <p>
-        <a href="#/sandboxes">{text.sandboxes.title}</a>
-      </p>
-      <Answer of={sandbox}>
-        {(status) => (
-          <>
-            <Head status={status} />
-            <nav aria-label={nameText(chat)} className="flex gap-1 overflow-x-auto border-b border-line">
-              {tabs.map((each) => (
-                <a
-                  key={each}
-                  href={`#${pathTo('sandboxes', chat, each)}`}
-                  aria-current={each === tab ? 'page' : undefined}
-                  className={`px-3 py-1.5 whitespace-nowrap text-ink no-underline ${each === tab ? 'border-b-2 border-accent font-semibold' : ''}`}
-                >
-                  {text.sandboxes.tabs[each]}
-                </a>
-              ))}
-            </nav>
-            <TabOf tab={tab} status={status} item={item} />
-          </>
-        )}
-      </Answer>
-    </div>
+    <>
+      <Bar
+        title={nameText(chat)}
+        before={
+          <a href="#/sandboxes" className="icon-button lg:hidden" aria-label={text.nav.back}>
+            <ChevronLeft aria-hidden size={20} strokeWidth={1.75} />
+          </a>
+        }
+        state={sandbox.data && <SandboxState status={sandbox.data} />}
+      >
+        {sandbox.data && <Actions status={sandbox.data} />}
+      </Bar>
+      <Tabs label={nameText(chat)} tabs={links} current={tab} />
+      <Answer of={sandbox}>{(status) => <TabOf tab={tab} status={status} item={item} base={base} />}</Answer>
+    </>
   );
 }
 
-function Head({ status: { chat, state, grade, runtime } }: { readonly status: SandboxStatus }) {
+function SandboxState({ status: { state, grade, image } }: { readonly status: SandboxStatus }) {
+  return (
+    <>
+      <State state={state}>{text.sandboxes.states[state]}</State>
+      <span className="flex min-w-0 items-center gap-1.5 text-muted max-md:hidden">
+        <Shield aria-hidden size={14} strokeWidth={1.75} className="shrink-0" />
+        <span className="truncate">
+          {grade === undefined ? text.sandboxes.unknownGrade : text.sandboxes.grades[grade]}
+        </span>
+      </span>
+      {image !== null && <code className="min-w-0 truncate text-muted max-lg:hidden">{nameText(image)}</code>}
+    </>
+  );
+}
+
+function Actions({ status: { chat, state } }: { readonly status: SandboxStatus }) {
   const { sandboxes } = client;
   return (
-    <div className="flex flex-wrap items-center gap-2">
-      <h1 className="min-w-0 break-all">{nameText(chat)}</h1>
-      <Badge tone={stateTone(state)}>{state}</Badge>
-      <Badge>
-        {runtime}: {grade ?? text.sandboxes.unknownGrade}
-      </Badge>
-      <span className="flex-1" />
-      {(state === 'stopped' || state === 'hibernated') && (
+    <span className="flex flex-wrap gap-2">
+      <a className="button max-md:hidden" href={`#${pathTo('chat', chat)}`}>
+        <MessageSquare aria-hidden size={14} strokeWidth={1.75} />
+        {text.nav.chat}
+      </a>
+      {state === 'stopped' && (
         <ActionButton kind="button-main" act={() => sandboxes.start(chat)}>
+          <Play aria-hidden size={14} strokeWidth={1.75} />
           {text.sandboxes.start}
         </ActionButton>
       )}
       {state === 'paused' && (
         <ActionButton kind="button-main" act={() => sandboxes.resume(chat)}>
+          <Play aria-hidden size={14} strokeWidth={1.75} />
           {text.sandboxes.resume}
         </ActionButton>
       )}
       {state === 'running' && (
         <>
-          <ActionButton act={() => sandboxes.pause(chat)}>{text.sandboxes.pause}</ActionButton>
-          <ActionButton act={() => sandboxes.stop(chat)}>{text.sandboxes.stop}</ActionButton>
+          <ActionButton act={() => sandboxes.pause(chat)}>
+            <Pause aria-hidden size={14} strokeWidth={1.75} />
+            {text.sandboxes.pause}
+          </ActionButton>
+          <ActionButton act={() => sandboxes.stop(chat)}>
+            <Square aria-hidden size={14} strokeWidth={1.75} />
+            {text.sandboxes.stop}
+          </ActionButton>
         </>
       )}
       <ActionButton
@@ -103,35 +111,60 @@ function Head({ status: { chat, state, grade, runtime } }: { readonly status: Sa
           goTo('sandboxes');
         }}
       >
+        <Trash2 aria-hidden size={14} strokeWidth={1.75} />
         {text.sandboxes.remove}
       </ActionButton>
-    </div>
+    </span>
   );
 }
 
-function TabOf({
-  tab,
-  status,
-  item,
-}: {
+interface PartShown {
   readonly tab: Tab;
   readonly status: SandboxStatus;
   readonly item: string | undefined;
-}): ReactNode {
+  readonly base: readonly string[];
+}
+
+/** The parts that need the whole height: they scroll inside. */
+const filling: readonly Tab[] = ['files', 'terminal'];
+
+function TabOf(shown: PartShown): ReactNode {
+  const { tab, status, item, base } = shown;
   const { chat, state } = status;
-  if (tab === 'overview') return <Overview status={status} />;
-  if (tab === 'events') return <EventsOf chat={chat} />;
-  if (tab === 'snapshots') return <Snapshots chat={chat} />;
-  if (tab === 'egress') return <SandboxEgress status={status} />;
-  if (tab === 'processes') return <Processes chat={chat} isRunning={state === 'running'} shown={item} />;
-  if (state !== 'running') return <Empty>{text.sandboxes.notRunning}</Empty>;
-  if (tab === 'terminal') return <Terminals chat={chat} shown={item} />;
-  if (tab === 'files') return <Files chat={chat} shown={item} />;
-  return <Ports chat={chat} />;
+  const isRunning = state === 'running';
+  if (filling.includes(tab) && isRunning)
+    return (
+      <div className="flex min-h-0 flex-1 flex-col overflow-auto">
+        {tab === 'files' ? (
+          <Files chat={chat} shown={item} base={base} isNarrow={false} />
+        ) : (
+          <div className="flex min-h-0 flex-1 flex-col p-3">
+            <Terminals chat={chat} shown={item} base={base} />
+          </div>
+        )}
+      </div>
+    );
+  return (
+    <Content>
+      {tab === 'overview' && <Overview status={status} />}
+      {tab === 'timeline' && <Snapshots chat={chat} />}
+      {tab === 'egress' && <SandboxEgress status={status} />}
+      {tab === 'processes' && <Processes chat={chat} isRunning={isRunning} shown={item} base={base} />}
+      {tab === 'log' && <EventsOf chat={chat} />}
+      {tab === 'previews' && isRunning && <Ports chat={chat} />}
+      {!isRunning && (filling.includes(tab) || tab === 'previews') && (
+        <Empty>{text.sandboxes.notRunning}</Empty>
+      )}
+    </Content>
+  );
 }
 
 function EventsOf({ chat }: { readonly chat: string }) {
   const { events } = useLive();
   const own = events.filter((event) => 'chat' in event && event.chat === chat);
-  return <EventList events={own} empty={text.home.nothingHappened} />;
+  return (
+    <Card title={text.sandboxes.tabs.log}>
+      <EventList events={own} within={chat} empty={text.log.empty} />
+    </Card>
+  );
 }

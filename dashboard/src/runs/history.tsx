@@ -3,7 +3,7 @@ import type { RunSummary } from '../../../src/runs/history/run-record.ts';
 import { client } from '../api.ts';
 import { goTo, pathTo } from '../route.ts';
 import { agoText, bytesText, durationText, linesText, nameText, timeText } from '../shown.ts';
-import { text } from '../text.ts';
+import { languageText, text } from '../text.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Card, Empty } from '../ui/card.tsx';
 import { Modal } from '../ui/modal.tsx';
@@ -12,7 +12,7 @@ import { OutputPieces } from './output-pieces.tsx';
 
 const pageSize = 20;
 
-/** Runs that are over, whoever began them: this page, a command or an agent. */
+/** Earlier runs of this page, of commands and of agents. */
 export function RunHistory() {
   const runs = useInfiniteQuery({
     queryKey: ['runs'],
@@ -32,14 +32,14 @@ export function RunHistory() {
             <ul>
               {all.map((run) => (
                 <li key={run.id} className="border-b border-line py-1.5">
-                  <a className="block text-ink no-underline" href={`#${pathTo('runs', 'past', run.id)}`}>
+                  <a className="block text-ink no-underline" href={`#${pathTo('code', 'runs', run.id)}`}>
                     <span className="flex min-w-0 items-center gap-2">
                       <OutcomeBadge run={run} />
-                      <code className="min-w-0 flex-1 truncate text-accent">
-                        {nameText(run.title) || run.language}
+                      <code className="min-w-0 flex-1 truncate text-ink">
+                        {nameText(run.title) || languageText(run.language)}
                       </code>
                       <span className="shrink-0 text-faint">
-                        {run.language}, {durationText(run.durationMs)}
+                        {languageText(run.language)}, {durationText(run.durationMs)}
                         <span className="hidden sm:inline">, {agoText(run.at)}</span>
                       </span>
                     </span>
@@ -66,10 +66,10 @@ export function RunHistory() {
 
 function OutcomeBadge({ run: { outcome } }: { readonly run: Pick<RunSummary, 'outcome'> }) {
   const tone = outcome === 'succeeded' ? 'good' : outcome === 'stopped' ? 'warn' : 'bad';
-  return <Badge tone={tone}>{outcome}</Badge>;
+  return <Badge tone={tone}>{text.runs.outcomes[outcome]}</Badge>;
 }
 
-/** One of them: its code, what it wrote and how it ended. */
+/** One run: its code, what it wrote and how it ended. */
 export function PastRun({
   id,
   onAgain,
@@ -82,7 +82,7 @@ export function PastRun({
     queryFn: () => client.runs.get(id),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const close = () => goTo('runs');
+  const close = () => goTo('code', 'runs');
   return (
     <Modal title={text.runs.past} onClose={close}>
       <Answer of={run}>
@@ -94,8 +94,7 @@ export function PastRun({
                 ? found.exitCode !== null && `${text.processes.exit} ${found.exitCode}`
                 : `${text.processes.signal} ${found.signal}`}
               <span className="text-faint">
-                {found.language}, {found.runtime} ({found.grade}), {timeText(found.at)},{' '}
-                {durationText(found.durationMs)}
+                {languageText(found.language)}, {timeText(found.at)}, {durationText(found.durationMs)}
               </span>
             </p>
             <section aria-label={text.runs.code}>

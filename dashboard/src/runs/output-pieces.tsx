@@ -5,7 +5,7 @@ export interface OutputPiece {
   readonly text: string;
 }
 
-/** What a program wrote, in the order in which it came; what went to stderr stands out. */
+/** The output of a program in its order; stderr stands out. */
 export function OutputPieces({ pieces }: { readonly pieces: readonly OutputPiece[] }) {
   if (pieces.length === 0) return null;
   return (

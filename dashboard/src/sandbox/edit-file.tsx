@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { isGeodeError } from '../../../src/client/client.ts';
 import { client } from '../api.ts';
 import { Code } from '../code.tsx';
@@ -14,11 +14,13 @@ import { DiffText } from './diff-text.tsx';
 interface Editing {
   readonly chat: string;
   readonly path: string;
-  /** The file when it was read: one whose mark differs was changed by somebody else. */
+  /** The file when it was read. Another mark means that another person or program changed it. */
   readonly read: { readonly content: string; readonly mark: string };
+  /** Acts on the file, beside Save. */
+  readonly acts: ReactNode;
 }
 
-export function EditFile({ chat, path, read }: Editing) {
+export function EditFile({ chat, path, read, acts }: Editing) {
   const files = client.sandboxes.of(chat).files;
   const queries = useQueryClient();
   const [draft, setDraft] = useState(read.content);
@@ -60,14 +62,17 @@ export function EditFile({ chat, path, read }: Editing) {
   };
   return (
     <div className="flex flex-col gap-2">
-      {isPreview ? (
-        <section aria-label={text.files.preview} className="rounded-md border border-line p-3">
-          <Markdown source={draft} />
-        </section>
-      ) : (
-        <Code label={text.files.editor} name={path} value={draft} onChange={setDraft} />
-      )}
-      <div className="flex flex-wrap items-center gap-3">
+      <div className="flex flex-wrap items-center gap-2">
+        <span role="status" className={draft === saved ? 'text-faint' : 'font-medium text-warn'}>
+          {draft === saved ? text.files.saved : text.files.unsaved}
+        </span>
+        <span className="flex-1" />
+        {acts}
+        {/\.(md|markdown)$/i.test(path) && (
+          <button type="button" className="button" onClick={() => setPreview(!isPreview)}>
+            {isPreview ? text.files.editor : text.files.preview}
+          </button>
+        )}
         <button
           type="button"
           className="button button-main"
@@ -75,19 +80,21 @@ export function EditFile({ chat, path, read }: Editing) {
           onClick={() => save.mutate(false)}
         >
           {text.actions.save}
+          <kbd aria-hidden className="key max-md:hidden">
+            Ctrl S
+          </kbd>
         </button>
-        {/\.(md|markdown)$/i.test(path) && (
-          <button type="button" className="button" onClick={() => setPreview(!isPreview)}>
-            {isPreview ? text.files.editor : text.files.preview}
-          </button>
-        )}
-        <span role="status" className="text-faint">
-          {draft === saved ? text.files.saved : text.files.unsaved}
-        </span>
       </div>
+      {isPreview ? (
+        <section aria-label={text.files.preview} className="rounded-md border border-line p-3">
+          <Markdown source={draft} />
+        </section>
+      ) : (
+        <Code label={text.files.editor} name={path} value={draft} onChange={setDraft} />
+      )}
       {save.error && <Problem error={save.error} />}
       {theirs !== undefined && (
-        <div role="alert" className="rounded-md border border-warn p-3">
+        <div role="alert" className="rounded-card border border-warn-fill/60 bg-warn-soft p-3">
           <p className="mb-2">{text.files.conflict}</p>
           <Code label={text.files.conflict} name={path} value={draft} before={theirs} />
           <div className="mt-2 flex gap-2">
@@ -110,7 +117,7 @@ interface Compared {
   readonly path: string;
 }
 
-/** What is saved, against the same file in a snapshot. */
+/** The saved file against the same file in a snapshot. */
 function Compare({ chat, path }: Compared) {
   const { snapshots } = client.sandboxes.of(chat);
   const [chosen, setChosen] = useState('');

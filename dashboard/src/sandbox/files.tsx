@@ -1,22 +1,33 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { FilePlus, Upload, X } from 'lucide-react';
 import { type DragEvent, useState } from 'react';
-import type { FileFacts } from '../../../src/seams/files.ts';
 import { client } from '../api.ts';
 import { goTo, pathTo } from '../route.ts';
-import { bytesText, nameText } from '../shown.ts';
+import { nameText } from '../shown.ts';
 import { text } from '../text.ts';
-import { Card, Empty } from '../ui/card.tsx';
 import { TextField } from '../ui/field.tsx';
 import { ActionForm } from '../ui/form.tsx';
+import { Modal } from '../ui/modal.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { Answer } from '../ui/query.tsx';
+import { FileTree } from './file-tree.tsx';
 import { OpenFile } from './open-file.tsx';
+import { useOpenFiles } from './open-files.ts';
 
-const mostEntries = 500;
+interface Shown {
+  readonly chat: string;
+  readonly shown: string | undefined;
+  /** Where the part is: of a sandbox, or beside a chat. */
+  readonly base: readonly string[];
+  /** The tree above the file, as beside a chat. */
+  readonly isNarrow: boolean;
+}
 
-export function Files({ chat, shown }: { readonly chat: string; readonly shown: string | undefined }) {
-  const files = client.sandboxes.of(chat).files;
+/** The workspace: its tree, and a tab for each open file. */
+export function Files({ chat, shown, base, isNarrow }: Shown) {
+  const { files } = client.sandboxes.of(chat);
   const queries = useQueryClient();
+  const { open, close } = useOpenFiles(chat, shown);
+  const [isMaking, setMaking] = useState(false);
   const upload = useMutation({
     mutationFn: async (given: readonly File[]) => {
       for (const file of given) await files.write(file.name, new Uint8Array(await file.arrayBuffer()));
@@ -27,15 +38,34 @@ export function Files({ chat, shown }: { readonly chat: string; readonly shown: 
     event.preventDefault();
     upload.mutate([...event.dataTransfer.files]);
   };
+  const closeTab = (path: string) => {
+    close(path);
+    if (path !== shown) return;
+    const next = open.filter((each) => each !== path).at(-1);
+    goTo(...base, 'files', ...(next === undefined ? [] : [next]));
+  };
   return (
-    <div className="grid gap-4 lg:grid-cols-[20rem_1fr]">
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: dropping is a second way; the upload below is the first. */}
-      <div className="min-w-0" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
-        <Card title={text.files.tree}>
-          <Folder chat={chat} path="" shown={shown} />
-          <div className="mt-3 flex flex-col gap-2 border-t border-line pt-3">
-            <label className="button self-start">
-              {text.files.upload}
+    <div className={`flex min-h-0 flex-1 flex-col ${isNarrow ? '' : 'md:flex-row'}`}>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: dropping is a second way; the upload is the first. */}
+      <div
+        className={`min-w-0 shrink-0 overflow-auto p-2 ${isNarrow ? 'max-h-72 border-b border-line' : 'max-md:max-h-64 max-md:border-b md:w-62 md:border-r border-line'}`}
+        onDragOver={(event) => event.preventDefault()}
+        onDrop={drop}
+      >
+        <div className="flex items-center justify-between pl-2">
+          <h2 className="text-sm font-medium text-muted">{text.files.tree}</h2>
+          <span className="flex">
+            <button
+              type="button"
+              className="icon-button"
+              aria-label={text.files.newFile}
+              title={text.files.newFile}
+              onClick={() => setMaking(true)}
+            >
+              <FilePlus aria-hidden size={16} strokeWidth={1.75} />
+            </button>
+            <label className="icon-button has-[:focus-visible]:outline-2" title={text.files.upload}>
+              <Upload aria-hidden size={16} strokeWidth={1.75} />
               <input
                 type="file"
                 multiple
@@ -44,95 +74,62 @@ export function Files({ chat, shown }: { readonly chat: string; readonly shown: 
                 onChange={({ target }) => upload.mutate([...(target.files ?? [])])}
               />
             </label>
-            {upload.error && <Problem error={upload.error} />}
-            <ActionForm
-              submit={text.files.newFile}
-              act={async ({ path = '' }) => {
-                await files.write(path, '', { exclusive: true });
-                goTo('sandboxes', chat, 'files', path);
-              }}
-            >
-              <TextField label={text.files.newName} name="path" required />
-            </ActionForm>
-          </div>
-        </Card>
+          </span>
+        </div>
+        <FileTree chat={chat} shown={shown} base={base} />
+        {upload.error && <Problem error={upload.error} />}
       </div>
-      {shown === undefined ? (
-        <Empty>{text.files.pick}</Empty>
-      ) : (
-        <OpenFile key={shown} chat={chat} path={shown} />
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+        {open.length > 0 && (
+          <nav
+            aria-label={text.files.open}
+            className="flex min-h-9 shrink-0 overflow-x-auto border-b border-line"
+          >
+            {open.map((path) => (
+              <span
+                key={path}
+                className={`flex items-center gap-1 border-r border-line pr-1 pl-3 ${path === shown ? 'bg-surface font-medium' : 'text-muted'}`}
+              >
+                <a
+                  className="text-inherit"
+                  href={`#${pathTo(...base, 'files', path)}`}
+                  title={nameText(path)}
+                  aria-current={path === shown ? 'page' : undefined}
+                >
+                  {nameText(path.split('/').at(-1) ?? path)}
+                </a>
+                <button
+                  type="button"
+                  className="icon-button size-6"
+                  aria-label={text.files.closeTab(nameText(path))}
+                  onClick={() => closeTab(path)}
+                >
+                  <X aria-hidden size={14} strokeWidth={1.75} />
+                </button>
+              </span>
+            ))}
+          </nav>
+        )}
+        {shown === undefined ? (
+          <p className="p-4 text-muted">{text.files.pick}</p>
+        ) : (
+          <OpenFile key={shown} chat={chat} path={shown} onRemoved={() => closeTab(shown)} />
+        )}
+      </div>
+      {isMaking && (
+        <Modal title={text.files.newFile} onClose={() => setMaking(false)}>
+          <ActionForm
+            submit={text.actions.create}
+            act={async ({ path = '' }) => {
+              await files.write(path, '', { exclusive: true });
+              setMaking(false);
+              goTo(...base, 'files', path);
+            }}
+          >
+            <TextField label={text.files.newName} name="path" required />
+          </ActionForm>
+        </Modal>
       )}
     </div>
   );
-}
-
-interface Place {
-  readonly chat: string;
-  readonly path: string;
-  readonly shown: string | undefined;
-}
-
-function Folder({ chat, path, shown }: Place) {
-  const listing = useQuery({
-    queryKey: ['sandbox', chat, 'files', path],
-    queryFn: () => client.sandboxes.of(chat).files.list(path || '.', { depth: 1, limit: mostEntries }),
-  });
-  return (
-    <Answer of={listing}>
-      {({ entries, truncated }) =>
-        entries.length === 0 ? (
-          <Empty>{path === '' ? text.files.empty : '–'}</Empty>
-        ) : (
-          <>
-            <ul className={path === '' ? '' : 'ml-3 border-l border-line pl-2'}>
-              {[...entries].sort(foldersFirst).map((entry) => (
-                <li key={entry.name}>
-                  <Entry
-                    chat={chat}
-                    entry={entry}
-                    path={path === '' ? entry.name : `${path}/${entry.name}`}
-                    shown={shown}
-                  />
-                </li>
-              ))}
-            </ul>
-            {truncated && <p className="text-faint">{text.files.truncated}</p>}
-          </>
-        )
-      }
-    </Answer>
-  );
-}
-
-function Entry({ chat, entry, path, shown }: Place & { readonly entry: FileFacts }) {
-  const [isOpen, setOpen] = useState(shown?.startsWith(`${path}/`) ?? false);
-  if (entry.type === 'directory')
-    return (
-      <>
-        <button
-          type="button"
-          aria-expanded={isOpen}
-          className="w-full truncate py-0.5 text-left"
-          onClick={() => setOpen(!isOpen)}
-        >
-          {isOpen ? '▾' : '▸'} {nameText(entry.name)}/
-        </button>
-        {isOpen && <Folder chat={chat} path={path} shown={shown} />}
-      </>
-    );
-  return (
-    <a
-      className="flex justify-between gap-2 py-0.5"
-      href={`#${pathTo('sandboxes', chat, 'files', path)}`}
-      aria-current={path === shown ? 'true' : undefined}
-    >
-      <span className="min-w-0 truncate">{nameText(entry.name)}</span>
-      <span className="shrink-0 text-faint">{bytesText(entry.size)}</span>
-    </a>
-  );
-}
-
-function foldersFirst(a: FileFacts, b: FileFacts): number {
-  const weight = ({ type }: FileFacts) => (type === 'directory' ? 0 : 1);
-  return weight(a) - weight(b) || a.name.localeCompare(b.name);
 }

@@ -18,7 +18,7 @@ const tailLines = 2000;
 const pageBytes = 1024 ** 2;
 const lineHeight = 18;
 
-/** What a process wrote, followed as it writes; only the lines that are seen are drawn. */
+/** The output of a process, followed as it grows; only the lines in sight are drawn. */
 export function JournalView({ chat, process }: { readonly chat: string; readonly process: string }) {
   const [start, setStart] = useState<Start>(atEnd);
   const { lines, error, ended } = useJournal(chat, process, start);
@@ -133,7 +133,7 @@ function Found({
           <ul className="output">
             {lines.slice(0, 200).map(({ offset, text: line, at }) => (
               <li key={offset}>
-                <button type="button" className="text-accent underline" onClick={() => onJump(offset)}>
+                <button type="button" className="text-accent-text underline" onClick={() => onJump(offset)}>
                   {at === undefined ? offset : timeText(at)}
                 </button>{' '}
                 {plainText(line)}

@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
+import { Download } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { client, downloadUrl } from '../api.ts';
-import { goTo } from '../route.ts';
 import { nameText } from '../shown.ts';
 import { text } from '../text.ts';
 import { ActionButton } from '../ui/button.tsx';
-import { Card } from '../ui/card.tsx';
 import { Answer } from '../ui/query.tsx';
 import { EditFile } from './edit-file.tsx';
 
@@ -20,58 +19,75 @@ const images: Readonly<Record<string, string>> = {
 };
 
 interface Opened {
-  /** Null for what is no text. */
+  /** Null for a file that is not text. */
   readonly text: string | null;
   readonly image: Blob | null;
   readonly note: string | null;
-  /** What the file was when it was read: one that differs was changed by somebody else. */
+  /** The size and time of the file when it was read: another mark means that another person or program changed it. */
   readonly mark: string;
 }
 
-export function OpenFile({ chat, path }: { readonly chat: string; readonly path: string }) {
-  const files = client.sandboxes.of(chat).files;
+interface Shown {
+  readonly chat: string;
+  readonly path: string;
+  readonly onRemoved: () => void;
+}
+
+export function OpenFile({ chat, path, onRemoved }: Shown) {
+  const { files } = client.sandboxes.of(chat);
   const file = useQuery({
     queryKey: ['sandbox', chat, 'file', path],
     queryFn: () => open(chat, path),
-    // What is being edited is not replaced behind the back of the one who edits.
+    // Text in the editor is not replaced while a person edits it.
     staleTime: Number.POSITIVE_INFINITY,
-    // One that is opened again is read again.
+    // A file that is opened again is read again.
     gcTime: 0,
     refetchOnWindowFocus: false,
   });
+  const acts = (
+    <>
+      <a
+        className="icon-button"
+        href={downloadUrl(chat, path)}
+        download={path.split('/').at(-1)}
+        aria-label={text.files.download}
+        title={text.files.download}
+      >
+        <Download aria-hidden size={16} strokeWidth={1.75} />
+      </a>
+      <ActionButton
+        kind="button-bad"
+        ask={text.files.removeAsk}
+        act={async () => {
+          await files.remove(path);
+          onRemoved();
+        }}
+      >
+        {text.files.remove}
+      </ActionButton>
+    </>
+  );
   return (
-    <Card
-      title={nameText(path)}
-      side={
-        <span className="flex gap-2">
-          <a className="button" href={downloadUrl(chat, path)} download={path.split('/').at(-1)}>
-            {text.files.download}
-          </a>
-          <ActionButton
-            kind="button-bad"
-            ask={text.files.removeAsk}
-            act={async () => {
-              await files.remove(path);
-              goTo('sandboxes', chat, 'files');
-            }}
-          >
-            {text.files.remove}
-          </ActionButton>
-        </span>
-      }
-    >
+    <section aria-label={nameText(path)} className="flex min-h-0 flex-1 flex-col gap-2 overflow-auto p-3">
+      <h2 className="sr-only">{nameText(path)}</h2>
       <Answer of={file}>
         {(opened) => (
           <>
-            {opened.note !== null && <p className="text-faint">{opened.note}</p>}
+            {opened.text === null && <div className="flex justify-end gap-2">{acts}</div>}
+            {opened.note !== null && <p className="text-muted">{opened.note}</p>}
             {opened.image !== null && <Picture image={opened.image} name={path} />}
             {opened.text !== null && (
-              <EditFile chat={chat} path={path} read={{ content: opened.text, mark: opened.mark }} />
+              <EditFile
+                chat={chat}
+                path={path}
+                read={{ content: opened.text, mark: opened.mark }}
+                acts={acts}
+              />
             )}
           </>
         )}
       </Answer>
-    </Card>
+    </section>
   );
 }
 

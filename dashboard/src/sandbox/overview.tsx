@@ -27,7 +27,7 @@ export function Overview({ status }: { readonly status: SandboxStatus }) {
   const last = known.at(-1);
   return (
     <div className="grid gap-4 lg:grid-cols-2">
-      <Card title={`${text.sandboxes.cpu}, ${text.sandboxes.memory}`}>
+      <Card title={text.sandboxes.usage}>
         {last === undefined ? (
           <Empty>{text.sandboxes.noUsage}</Empty>
         ) : (
@@ -58,10 +58,8 @@ export function Overview({ status }: { readonly status: SandboxStatus }) {
         )}
       </Card>
       <div className="flex min-w-0 flex-col gap-4">
-        <Card title={text.sandboxes.tabs.overview}>
+        <Card title={text.sandboxes.facts}>
           <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 break-all">
-            <dt className="text-faint">{text.sandboxes.id}</dt>
-            <dd>{status.id}</dd>
             <dt className="text-faint">{text.sandboxes.image}</dt>
             <dd>{nameText(status.image ?? text.sandboxes.noImage)}</dd>
             <dt className="text-faint">{text.sandboxes.created}</dt>
@@ -77,7 +75,7 @@ export function Overview({ status }: { readonly status: SandboxStatus }) {
           </dl>
         </Card>
         <Card title={text.home.recent}>
-          <EventList events={own.slice(0, shownEvents)} empty={text.home.nothingHappened} />
+          <EventList events={own} most={shownEvents} within={status.chat} empty={text.log.empty} />
         </Card>
       </div>
     </div>

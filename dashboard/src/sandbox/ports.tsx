@@ -8,7 +8,7 @@ import { ActionForm } from '../ui/form.tsx';
 export function Ports({ chat }: { readonly chat: string }) {
   const [links, setLinks] = useState<readonly (readonly [port: number, url: string])[]>([]);
   return (
-    <Card title={text.sandboxes.tabs.ports}>
+    <Card title={text.ports.title}>
       <p className="mb-2 text-faint">{text.ports.how}</p>
       <ActionForm
         submit={text.ports.open}

@@ -1,85 +1,182 @@
 import { useQuery } from '@tanstack/react-query';
+import { Camera, GitFork, Undo2 } from 'lucide-react';
 import { useState } from 'react';
-import type { Change } from '../../../src/seams/snapshots.ts';
 import { client } from '../api.ts';
 import { goTo } from '../route.ts';
-import { bytesText, nameText, timeText } from '../shown.ts';
+import { bytesText, clockText, nameText, shortAgoText, timeText } from '../shown.ts';
 import { text } from '../text.ts';
-import { Badge } from '../ui/badge.tsx';
 import { ActionButton } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
+import { Card, EmptyPlace } from '../ui/card.tsx';
+import { Command } from '../ui/command.tsx';
 import { TextField } from '../ui/field.tsx';
 import { ActionForm } from '../ui/form.tsx';
 import { Modal } from '../ui/modal.tsx';
 import { Answer } from '../ui/query.tsx';
-import { DiffText } from './diff-text.tsx';
+import { ChangesSince } from './changes-since.tsx';
 
-const mostChanges = 500;
+const kinds = ['all', 'kept', 'undo'] as const;
 
+/** The states of the workspace that can be gone back to, newest first. */
 export function Snapshots({ chat }: { readonly chat: string }) {
   const { snapshots } = client.sandboxes.of(chat);
-  const [compared, setCompared] = useState<string>();
-  const [forked, setForked] = useState<string>();
+  const [chosen, setChosen] = useState<string>();
+  const [kind, setKind] = useState<(typeof kinds)[number]>('all');
   const list = useQuery({
     queryKey: ['sandbox', chat, 'snapshots'],
     queryFn: () => snapshots.list(),
     // No event says that one was taken.
     staleTime: 0,
   });
+  const all = (list.data?.snapshots ?? []).toReversed();
+  const shown = all.filter((each) => kind === 'all' || each.kind === kind);
+  const found = all.find(({ name }) => name === chosen);
   return (
-    <div className="flex flex-col gap-4">
-      <div className="card">
+    <>
+      <div className="flex flex-wrap items-end justify-between gap-3">
         <ActionForm
           submit={text.snapshots.take}
+          isRow
           act={({ name = '' }) => snapshots.take(name === '' ? {} : { name })}
         >
           <TextField label={text.snapshots.name} name="name" maxLength={64} />
         </ActionForm>
+        {all.length > 0 && (
+          <fieldset className="segments" aria-label={text.snapshots.kinds.label}>
+            {kinds.map((each) => (
+              <button key={each} type="button" aria-pressed={each === kind} onClick={() => setKind(each)}>
+                {text.snapshots.kinds[each]}
+              </button>
+            ))}
+          </fieldset>
+        )}
       </div>
-      <Answer of={list}>
-        {({ snapshots: all }) =>
-          all.length === 0 ? (
-            <Empty>{text.snapshots.none}</Empty>
-          ) : (
-            <ul className="flex flex-col gap-2">
-              {all.toReversed().map(({ name, kind, takenAt, files, bytes }) => (
-                <li key={name} className="card flex flex-wrap items-center gap-2">
-                  <strong className="break-all">{nameText(name)}</strong>
-                  {kind === 'undo' && <Badge>{text.snapshots.undo}</Badge>}
-                  <span className="text-faint">
-                    {timeText(takenAt)}, {files} {text.snapshots.files}, {bytesText(bytes)}
-                  </span>
-                  <span className="flex-1" />
-                  <button type="button" className="button" onClick={() => setCompared(name)}>
-                    {text.snapshots.diff}
-                  </button>
-                  <ActionButton ask={text.snapshots.restoreAsk} act={() => snapshots.restore(name)}>
-                    {text.snapshots.restore}
-                  </ActionButton>
-                  <button type="button" className="button" onClick={() => setForked(name)}>
-                    {text.snapshots.fork}
-                  </button>
-                  <ActionButton
-                    kind="button-bad"
-                    ask={`${text.actions.remove}?`}
-                    act={() => snapshots.remove(name)}
-                  >
-                    {text.actions.remove}
-                  </ActionButton>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Answer>
-      {compared !== undefined && <Changes chat={chat} from={compared} />}
-      {forked !== undefined && (
-        <Modal title={text.snapshots.fork} onClose={() => setForked(undefined)}>
+      <div className={`grid gap-5 ${found === undefined ? '' : 'lg:grid-cols-[minmax(0,1fr)_24rem]'}`}>
+        <div className="flex min-w-0 flex-col gap-3">
+          <Answer of={list}>
+            {() =>
+              all.length === 0 ? (
+                <EmptyPlace
+                  icon={Camera}
+                  title={text.snapshots.noneTitle}
+                  command={`geode snapshot take ${chat}`}
+                >
+                  {text.snapshots.none}
+                </EmptyPlace>
+              ) : (
+                <ol className="relative before:absolute before:top-4 before:bottom-4 before:left-[15px] before:w-0.5 before:bg-accent-text">
+                  {shown.map((each) => (
+                    <li key={each.name}>
+                      <button
+                        type="button"
+                        aria-pressed={each.name === chosen}
+                        className="relative flex w-full items-center gap-3 rounded-control py-2 pr-3 pl-2 text-left hover:bg-hover aria-pressed:bg-selected"
+                        onClick={() => setChosen(each.name === chosen ? undefined : each.name)}
+                      >
+                        <span
+                          aria-hidden
+                          className={`relative z-10 mx-0.5 size-3 shrink-0 rounded-full border-2 border-accent-text ${each.kind === 'undo' ? 'bg-canvas' : 'bg-accent-text'}`}
+                        />
+                        {each.kind === 'undo' ? (
+                          <Undo2 aria-hidden size={16} strokeWidth={1.75} className="shrink-0 text-muted" />
+                        ) : (
+                          <Camera aria-hidden size={16} strokeWidth={1.75} className="shrink-0 text-muted" />
+                        )}
+                        <span className="min-w-0 flex-1">
+                          <span className="block truncate font-medium">{nameText(each.name)}</span>
+                          <span className="block text-sm text-faint">
+                            {each.kind === 'undo' ? text.snapshots.undo : text.snapshots.kept}
+                          </span>
+                        </span>
+                        <span className="figures text-sm text-muted max-md:hidden">
+                          {each.files} {text.snapshots.files}
+                        </span>
+                        <span className="figures w-16 text-right text-sm text-muted">
+                          {bytesText(each.addedBytes)}
+                        </span>
+                        <span
+                          className="figures w-12 text-right text-sm text-faint"
+                          title={timeText(each.takenAt)}
+                        >
+                          {isToday(each.takenAt) ? clockText(each.takenAt) : shortAgoText(each.takenAt)}
+                        </span>
+                      </button>
+                    </li>
+                  ))}
+                </ol>
+              )
+            }
+          </Answer>
+        </div>
+        {found !== undefined && (
+          <div className="flex min-w-0 flex-col gap-3">
+            <OneSnapshot key={found.name} chat={chat} snapshot={found} onGone={() => setChosen(undefined)} />
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+function isToday(at: number): boolean {
+  return at >= new Date().setHours(0, 0, 0, 0);
+}
+
+interface Shown {
+  readonly chat: string;
+  readonly snapshot: {
+    readonly name: string;
+    readonly takenAt: number;
+    readonly files: number;
+    readonly bytes: number;
+    readonly addedBytes: number;
+  };
+  readonly onGone: () => void;
+}
+
+/** One of them: its facts, what has changed since, and the ways back. */
+function OneSnapshot({ chat, snapshot: { name, takenAt, files, bytes, addedBytes }, onGone }: Shown) {
+  const { snapshots } = client.sandboxes.of(chat);
+  const [isForking, setForking] = useState(false);
+  return (
+    <>
+      <Card title={nameText(name)}>
+        <dl className="mb-3 grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
+          <dt className="text-muted">{text.snapshots.taken}</dt>
+          <dd>{timeText(takenAt)}</dd>
+          <dt className="text-muted">{text.snapshots.holds}</dt>
+          <dd className="figures">{text.snapshots.size(files, bytesText(bytes), bytesText(addedBytes))}</dd>
+        </dl>
+        <div className="flex flex-wrap gap-2">
+          <button type="button" className="button button-main" onClick={() => setForking(true)}>
+            <GitFork aria-hidden size={14} strokeWidth={1.75} />
+            {text.snapshots.fork}
+          </button>
+          <ActionButton ask={text.snapshots.restoreAsk} kind="button-bad" act={() => snapshots.restore(name)}>
+            {text.snapshots.restore}
+          </ActionButton>
+          <ActionButton
+            ask={text.snapshots.removeAsk}
+            kind="button-bad"
+            act={async () => {
+              await snapshots.remove(name);
+              onGone();
+            }}
+          >
+            {text.actions.remove}
+          </ActionButton>
+        </div>
+      </Card>
+      <Card title={text.snapshots.diff}>
+        <ChangesSince chat={chat} from={name} />
+      </Card>
+      <Command line={`geode sandbox fork --snapshot "${nameText(name)}" ${nameText(chat)} copy`} />
+      {isForking && (
+        <Modal title={text.snapshots.fork} onClose={() => setForking(false)}>
           <ActionForm
             submit={text.snapshots.fork}
             act={async ({ to = '' }) => {
-              await client.sandboxes.fork(chat, to, { snapshot: forked });
-              setForked(undefined);
+              await client.sandboxes.fork(chat, to, { snapshot: name });
+              setForking(false);
               goTo('sandboxes', to);
             }}
           >
@@ -87,65 +184,6 @@ export function Snapshots({ chat }: { readonly chat: string }) {
           </ActionForm>
         </Modal>
       )}
-    </div>
+    </>
   );
-}
-
-function Changes({ chat, from }: { readonly chat: string; readonly from: string }) {
-  const { snapshots } = client.sandboxes.of(chat);
-  const [shown, setShown] = useState<Change>();
-  const changes = useQuery({
-    queryKey: ['sandbox', chat, 'snapshots', 'diff', from],
-    queryFn: async ({ signal }) => {
-      const found: Change[] = [];
-      for await (const change of snapshots.diff(from, { signal })) {
-        found.push(change);
-        if (found.length >= mostChanges) break;
-      }
-      return found;
-    },
-  });
-  return (
-    <Card title={`${text.snapshots.diff}: ${nameText(from)}`}>
-      <Answer of={changes}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty>{text.snapshots.same}</Empty>
-          ) : (
-            <ul>
-              {all.map((change) => (
-                <li key={`${change.change} ${change.path}`} className="flex items-center gap-2 py-0.5">
-                  <Badge>{change.change}</Badge>
-                  <button
-                    type="button"
-                    className="min-w-0 truncate text-accent"
-                    onClick={() => setShown(change)}
-                  >
-                    {nameText(change.path)}
-                  </button>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Answer>
-      {shown !== undefined && <OneChange chat={chat} from={from} change={shown} />}
-    </Card>
-  );
-}
-
-function OneChange({
-  chat,
-  from,
-  change,
-}: {
-  readonly chat: string;
-  readonly from: string;
-  readonly change: Change;
-}) {
-  const diff = useQuery({
-    queryKey: ['sandbox', chat, 'snapshots', 'diff', from, change.path],
-    queryFn: () => client.sandboxes.of(chat).snapshots.textDiff(change, from),
-  });
-  return <Answer of={diff}>{(found) => <DiffText diff={found} />}</Answer>;
 }

@@ -12,8 +12,15 @@ const TerminalScreen = lazy(() => import('../heavy/terminal-screen.tsx'));
 
 const shell = ['/bin/sh', '-c', 'command -v bash >/dev/null && exec bash || exec sh'] as const;
 
+interface Shown {
+  readonly chat: string;
+  readonly shown: string | undefined;
+  /** Where the part is: of a sandbox, or beside a chat. */
+  readonly base: readonly string[];
+}
+
 /** Terminals run in the sandbox: closing the page leaves them as they are. */
-export function Terminals({ chat, shown }: { readonly chat: string; readonly shown: string | undefined }) {
+export function Terminals({ chat, shown, base }: Shown) {
   const [isReader, setReader] = useState(false);
   const queries = useQueryClient();
   const processes = useQuery({
@@ -31,7 +38,7 @@ export function Terminals({ chat, shown }: { readonly chat: string; readonly sho
       }),
     async onSuccess({ id }) {
       await queries.invalidateQueries({ queryKey: ['sandbox', chat, 'processes'] });
-      goTo('sandboxes', chat, 'terminal', id);
+      goTo(...base, 'terminal', id);
     },
   });
   const fresh = (
@@ -58,7 +65,7 @@ export function Terminals({ chat, shown }: { readonly chat: string; readonly sho
                   <a
                     key={id}
                     className={`button ${id === current?.id ? 'border-accent' : ''}`}
-                    href={`#${pathTo('sandboxes', chat, 'terminal', id)}`}
+                    href={`#${pathTo(...base, 'terminal', id)}`}
                     aria-current={id === current?.id ? 'true' : undefined}
                   >
                     {nameText(argv[0]?.split('/').at(-1) ?? '')} {pid}

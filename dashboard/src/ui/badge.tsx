@@ -1,19 +1,58 @@
 import type { ReactNode } from 'react';
 
-export type Tone = 'good' | 'bad' | 'warn' | 'plain';
+export type Tone = 'good' | 'bad' | 'warn' | 'work' | 'plain';
 
 const tones: Readonly<Record<Tone, string>> = {
-  good: 'border-good text-good',
-  bad: 'border-bad text-bad',
-  warn: 'border-warn text-warn',
-  plain: 'border-line text-faint',
+  good: 'bg-good-soft text-good',
+  bad: 'bg-bad-soft text-bad',
+  warn: 'bg-warn-soft text-warn',
+  work: 'bg-accent-soft text-accent-text',
+  plain: 'bg-hover text-muted',
 };
 
 export function Badge({ tone = 'plain', children }: { readonly tone?: Tone; readonly children: ReactNode }) {
   return (
-    <span className={`inline-block rounded-full border px-2 text-xs whitespace-nowrap ${tones[tone]}`}>
+    <span
+      className={`inline-flex items-center gap-1.5 rounded-chip px-1.5 text-sm font-medium whitespace-nowrap ${tones[tone]}`}
+    >
       {children}
     </span>
+  );
+}
+
+export type StateName = 'running' | 'working' | 'waiting' | 'paused' | 'stopped' | 'failed' | 'unknown';
+
+const dots: Readonly<Record<StateName, string>> = {
+  running: 'bg-good',
+  working: 'bg-accent-text',
+  waiting: 'bg-warn-fill',
+  failed: 'bg-bad',
+  paused: 'border-2 border-faint',
+  stopped: 'border-2 border-faint',
+  unknown: 'border-2 border-faint',
+};
+
+/** The state of something as a colour and a form; the word stands beside it. */
+export function Dot({ state }: { readonly state: StateName }) {
+  return <span aria-hidden className={`dot ${dots[state]}`} />;
+}
+
+const stateTones: Readonly<Record<StateName, Tone>> = {
+  running: 'good',
+  working: 'work',
+  waiting: 'warn',
+  failed: 'bad',
+  paused: 'plain',
+  stopped: 'plain',
+  unknown: 'plain',
+};
+
+export function State({ state, children }: { readonly state: StateName; readonly children: ReactNode }) {
+  return (
+    <Badge tone={stateTones[state]}>
+      <Dot state={state} />
+      {children}
+    </Badge>
   );
 }
 

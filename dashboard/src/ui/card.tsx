@@ -1,28 +1,63 @@
+import type { LucideIcon } from 'lucide-react';
 import { type ReactNode, useId } from 'react';
+import { Command } from './command.tsx';
 
 export function Card({
   title,
   side,
+  isFlush = false,
   children,
 }: {
   readonly title: string;
   /** Beside the title. */
   readonly side?: ReactNode;
+  /** The rows inside reach to the edge. */
+  readonly isFlush?: boolean;
   readonly children: ReactNode;
 }) {
   const id = useId();
   return (
-    <section className="card min-w-0" aria-labelledby={id}>
-      <div className="mb-2 flex flex-wrap items-center justify-between gap-2">
-        <h2 id={id}>{title}</h2>
+    <section
+      className="min-w-0 overflow-hidden rounded-card border border-line bg-surface"
+      aria-labelledby={id}
+    >
+      <div className="flex min-h-10 flex-wrap items-center justify-between gap-x-3 gap-y-1 border-b border-line px-4 py-1.5">
+        <h2 id={id} className="min-w-0 break-words">
+          {title}
+        </h2>
         {side}
       </div>
-      {children}
+      <div className={isFlush ? '' : 'p-4'}>{children}</div>
     </section>
   );
 }
 
-/** Where there is nothing yet: what to do next. */
+/** A place that has nothing yet: one sentence, and the next step. */
 export function Empty({ children }: { readonly children: ReactNode }) {
-  return <div className="py-2 text-faint">{children}</div>;
+  return <div className="py-2 text-muted">{children}</div>;
+}
+
+/** A whole page or card without content: what belongs here, one action, and the same as a command. */
+export function EmptyPlace({
+  icon: Icon,
+  title,
+  children,
+  action,
+  command,
+}: {
+  readonly icon: LucideIcon;
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly action?: ReactNode;
+  readonly command?: string;
+}) {
+  return (
+    <div className="flex flex-col items-center gap-2 px-4 py-8 text-center">
+      <Icon aria-hidden size={20} strokeWidth={1.75} className="text-muted" />
+      <p className="font-semibold">{title}</p>
+      <p className="max-w-96 text-muted">{children}</p>
+      {action}
+      {command !== undefined && <Command line={command} />}
+    </div>
+  );
 }

@@ -11,7 +11,7 @@ function Field({
   const id = useId();
   return (
     <div className="flex min-w-0 flex-col gap-1">
-      <label htmlFor={id} className="text-faint">
+      <label htmlFor={id} className="text-muted">
         {label}
       </label>
       {children(id)}
@@ -26,23 +26,8 @@ export function TextField({ label, ...input }: { readonly label: string } & Comp
 export function TextArea({ label, ...input }: { readonly label: string } & ComponentProps<'textarea'>) {
   return (
     <Field label={label}>
-      {(id) => <textarea id={id} rows={4} className="input w-full font-mono" {...input} />}
+      {(id) => <textarea id={id} rows={4} className="input w-full font-mono text-code" {...input} />}
     </Field>
-  );
-}
-
-/** Enter sends the form, Shift-Enter begins a line. */
-export function MessageArea(area: ComponentProps<typeof TextArea>) {
-  return (
-    <TextArea
-      {...area}
-      onKeyDown={(event) => {
-        // An input method ends a word with Enter.
-        if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-        event.preventDefault();
-        event.currentTarget.form?.requestSubmit();
-      }}
-    />
   );
 }
 

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { text } from '../text.ts';
 import { Problem } from './problem.tsx';
 
-/** What a question answered, or why it did not. An answer that is there stays while a newer one is fetched. */
+/** The answer of a query, or the reason why there is none. An answer stays while a newer one is fetched. */
 export function Answer<T>({
   of,
   children,

@@ -13,7 +13,7 @@ export function Sparkline({ values, label }: { readonly values: readonly number[
       aria-label={label}
       width="60"
       height="16"
-      className="inline-block align-middle text-accent"
+      className="inline-block align-middle text-accent-text"
     >
       <polyline points={points} fill="none" stroke="currentColor" strokeWidth="1.5" />
     </svg>

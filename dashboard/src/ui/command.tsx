@@ -1,0 +1,11 @@
+import { CopyButton } from './copy.tsx';
+
+/** A command line for a terminal, to copy. */
+export function Command({ line }: { readonly line: string }) {
+  return (
+    <div className="flex max-w-full min-w-0 items-center gap-2 rounded-control border border-line bg-sunken py-0.5 pr-1 pl-3">
+      <code className="min-w-0 flex-1 text-left break-all">{line}</code>
+      <CopyButton value={line} />
+    </div>
+  );
+}
