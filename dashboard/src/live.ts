@@ -55,10 +55,7 @@ class LiveConnection {
     socket.addEventListener('close', () => {
       if (this.#socket !== socket) return;
       this.#socket = undefined;
-      this.#show({
-        state: this.#seq === undefined ? 'connecting' : 'reconnecting',
-        retryAt: Date.now() + this.#waitMs,
-      });
+      this.#show({ state: 'reconnecting', retryAt: Date.now() + this.#waitMs });
       this.#retry = setTimeout(() => this.start(), this.#waitMs);
       this.#waitMs = Math.min(this.#waitMs * 2, longestWaitMs);
     });

@@ -4,7 +4,7 @@ import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type { AgentEvent } from '../../src/seams/agent.ts';
-import type { ChatRecord } from '../../src/seams/chat.ts';
+import type { ChatRecord, DuringTurn } from '../../src/seams/chat.ts';
 import { eventually } from '../contracts/harness.ts';
 import { eachOf } from '../each-of.ts';
 import {
@@ -54,9 +54,9 @@ afterAll(async () => {
 }, 120_000);
 
 /** Says something in a chat and gives the last reply to it. */
-async function say(chat: string, text: string, user = 'local'): Promise<string> {
+async function say(chat: string, text: string, user = 'local', during?: DuringTurn): Promise<string> {
   const { chats } = client.as(user);
-  const { id } = await chats.post(chat, { text });
+  const { id } = await chats.post(chat, { text, during });
   for await (const event of chats.events(chat, { signal: AbortSignal.timeout(150_000) }))
     if (event.type === 'reply' && event.answers === id && event.isLast) return event.text;
   throw new Error(`nothing answered ${text}`);
@@ -215,7 +215,7 @@ it('GW-2: adds a message during a turn to that turn, and starts no second turn',
   const first = say('steer', 'greet me');
   await eventually(async () => isHeld, 'the first call to the model', 60_000);
   const second = say('steer', 'in French');
-  await eventually(async () => isSteered(), 'the turn to get the message', 60_000);
+  await eventually(async () => steers() > 0, 'the turn to get the message', 60_000);
   go.resolve();
   expect(await first).toBe('Bonjour.');
   expect(await second).toBe('I took that into account above.');
@@ -226,10 +226,33 @@ it('GW-2: adds a message during a turn to that turn, and starts no second turn',
   expect((await chats.list()).map(({ name }) => name)).toContain('steer');
 });
 
-/** The message is stored with the turn. */
-function isSteered(): boolean {
+it(
+  'adds a message to the turn if its sender wants that, in a chat where messages wait',
+  patience,
+  async () => {
+    const go = Promise.withResolvers<void>();
+    let isHeld = false;
+    script = ({ prompt }) => {
+      if (prompt.includes('in Italian')) return { text: 'Buongiorno.' };
+      isHeld = true;
+      return { text: '', calls: [{ tool: 'shell', input: { command: 'true' } }], hold: go.promise };
+    };
+    expect(await say('hurry', '/steer off')).toBe('Messages during a run wait for its end.');
+    const before = steers();
+    const first = say('hurry', 'greet me');
+    await eventually(async () => isHeld, 'the first call to the model', 60_000);
+    const second = say('hurry', 'in Italian', 'local', 'steer');
+    await eventually(async () => steers() > before, 'the turn to get the message', 60_000);
+    go.resolve();
+    expect(await first).toBe('Buongiorno.');
+    expect(await second).toBe('I took that into account above.');
+  },
+);
+
+/** The messages that are stored with a turn. */
+function steers(): number {
   using ledger = new Ledger(join(world.machine.stateDir, 'ledger.db'), [], 'read');
-  return ledger.read((sql) => sql.get`SELECT number FROM agent_steers`) !== undefined;
+  return ledger.read((sql) => sql.all`SELECT number FROM agent_steers`).length;
 }
 
 it(

@@ -40,6 +40,12 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await page.getByText(/^Finished in/).waitFor();
     await page.getByText('Code ran').waitFor();
     await page.getByText('Agents use scripted/some-model').waitFor();
+    // The last needed step: an agent answers.
+    await page.getByRole('button', { name: 'Say hello' }).click();
+    await heading('hello');
+    await page.getByText('The agent says hello.').first().waitFor();
+    await go('');
+    await page.getByText('An agent has answered').waitFor();
     await page.getByRole('button', { name: 'Hide this list' }).click();
     await page.getByRole('heading', { name: 'Recently' }).waitFor();
     await page
@@ -206,6 +212,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await composer().fill('half a thought');
     await page.reload();
     await expect.poll(() => composer().inputValue(), { timeout: waitMs }).toBe('half a thought');
+    await page.getByText('Connected', { exact: true }).first().waitFor();
     await world.kill();
     await page.getByText('Kept here, sent when Geode answers').waitFor();
     await page.getByText(/^No answer from Geode/).waitFor();

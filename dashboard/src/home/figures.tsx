@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { isGeodeError } from '../../../src/client/client.ts';
 import { client, readMachine } from '../api.ts';
 import { pathTo } from '../route.ts';
-import { bytesText, costText, nameText, percentText, timeText } from '../shown.ts';
+import { bytesText, costText, nameText, timeText } from '../shown.ts';
 import { text } from '../text.ts';
 import { Card } from '../ui/card.tsx';
 import { Meter } from '../ui/meter.tsx';
@@ -45,26 +45,26 @@ export function Machine() {
     <Card title={text.home.machine}>
       <Answer of={machine}>
         {({ cpus, load, memory_bytes: { used, total } }) => (
-          <dl className="flex flex-col gap-2">
+          <div className="flex flex-col gap-2">
             <div>
-              <div className="figures flex justify-between">
-                <dt className="text-muted">{text.home.load}</dt>
-                <dd>
-                  {percentText(load / cpus)} {text.home.of} {cpus}
-                </dd>
-              </div>
+              <p className="figures flex justify-between">
+                <span className="text-muted">{text.home.load}</span>
+                <span>
+                  {load.toFixed(1)} {text.home.of} {cpus}
+                </span>
+              </p>
               <Meter label={text.home.load} share={load / cpus} />
             </div>
             <div>
-              <div className="figures flex justify-between">
-                <dt className="text-muted">{text.home.memory}</dt>
-                <dd>
+              <p className="figures flex justify-between">
+                <span className="text-muted">{text.home.memory}</span>
+                <span>
                   {bytesText(used)} {text.home.of} {bytesText(total)}
-                </dd>
-              </div>
+                </span>
+              </p>
               <Meter label={text.home.memory} share={used / total} />
             </div>
-          </dl>
+          </div>
         )}
       </Answer>
     </Card>
