@@ -222,7 +222,13 @@ export const text = {
       log: 'Log',
     },
     new: 'New sandbox',
-    states: { running: 'Running', paused: 'Paused', stopped: 'Stopped', unknown: 'Unknown' },
+    states: {
+      running: 'Running',
+      paused: 'Paused',
+      hibernated: 'Hibernated',
+      stopped: 'Stopped',
+      unknown: 'Unknown',
+    },
     grades: {
       none: 'Not sealed',
       os: "Shares this machine's kernel",

@@ -67,6 +67,7 @@ function Parts({
 const groups = [
   ['running', text.sandboxes.states.running],
   ['paused', text.sandboxes.states.paused],
+  ['hibernated', text.sandboxes.states.hibernated],
   ['stopped', text.sandboxes.states.stopped],
   ['unknown', text.sandboxes.states.unknown],
 ] as const;

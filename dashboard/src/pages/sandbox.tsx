@@ -79,7 +79,7 @@ function Actions({ status: { chat, state } }: { readonly status: SandboxStatus }
         <MessageSquare aria-hidden size={14} strokeWidth={1.75} />
         {text.nav.chat}
       </a>
-      {state === 'stopped' && (
+      {(state === 'stopped' || state === 'hibernated') && (
         <ActionButton kind="button-main" act={() => sandboxes.start(chat)}>
           <Play aria-hidden size={14} strokeWidth={1.75} />
           {text.sandboxes.start}

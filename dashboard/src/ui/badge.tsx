@@ -20,7 +20,7 @@ export function Badge({ tone = 'plain', children }: { readonly tone?: Tone; read
   );
 }
 
-export type StateName = 'running' | 'working' | 'waiting' | 'paused' | 'stopped' | 'failed' | 'unknown';
+export type StateName = 'running' | 'working' | 'waiting' | 'paused' | 'hibernated' | 'stopped' | 'failed' | 'unknown';
 
 const dots: Readonly<Record<StateName, string>> = {
   running: 'bg-good',
@@ -28,6 +28,7 @@ const dots: Readonly<Record<StateName, string>> = {
   waiting: 'bg-warn-fill',
   failed: 'bg-bad',
   paused: 'border-2 border-faint',
+  hibernated: 'border-2 border-faint',
   stopped: 'border-2 border-faint',
   unknown: 'border-2 border-faint',
 };
@@ -43,6 +44,7 @@ const stateTones: Readonly<Record<StateName, Tone>> = {
   waiting: 'warn',
   failed: 'bad',
   paused: 'plain',
+  hibernated: 'plain',
   stopped: 'plain',
   unknown: 'plain',
 };
