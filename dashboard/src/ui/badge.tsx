@@ -20,7 +20,15 @@ export function Badge({ tone = 'plain', children }: { readonly tone?: Tone; read
   );
 }
 
-export type StateName = 'running' | 'working' | 'waiting' | 'paused' | 'hibernated' | 'stopped' | 'failed' | 'unknown';
+export type StateName =
+  | 'running'
+  | 'working'
+  | 'waiting'
+  | 'paused'
+  | 'hibernated'
+  | 'stopped'
+  | 'failed'
+  | 'unknown';
 
 const dots: Readonly<Record<StateName, string>> = {
   running: 'bg-good',
