@@ -57,6 +57,8 @@ export async function runCommands(
       },
       stdio: ['ignore', 'pipe', 'pipe'],
       signal,
+      // `unshare` ignores SIGTERM while it waits. Its death ends all processes of the namespaces.
+      killSignal: 'SIGKILL',
     },
   );
   const [output, problems] = await Promise.all([text(child.stdout), text(child.stderr)]);
