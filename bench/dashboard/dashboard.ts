@@ -44,18 +44,22 @@ export const dashboardSection: Section = {
 async function views(bench: Bench, { world, process }: FullHost): Promise<Findings> {
   const session = await (await world.open()).context().storageState();
   const shown: readonly (readonly [string, string, string])[] = [
-    ['', 'Home', `document.querySelectorAll('main li a[href^="#/sandboxes/"]').length > 5`],
+    ['', 'Home', `document.querySelectorAll('main a[href^="#/sandboxes/"], main ol > li').length > 4`],
     ['sandboxes', `the list of ${sandboxCount} sandboxes`, `document.querySelectorAll('main li').length > 5`],
     [
       `sandboxes/${main}/processes/${process}`,
       `a journal of ${journalLines} lines`,
       `document.querySelector('main')?.textContent.includes('line ${journalLines} of')`,
     ],
-    ['memory', `memory with ${entryCount} entries`, `document.querySelectorAll('main li.card').length > 5`],
     [
-      `chats/${main}`,
+      'knowledge/memory',
+      `memory with ${entryCount} entries`,
+      `document.querySelectorAll('main li.card').length > 5`,
+    ],
+    [
+      `chat/${main}`,
       `a chat of ${chatMessages} messages`,
-      `document.querySelectorAll('main ol > li').length > 50`,
+      `document.querySelectorAll('main ol > li').length > 5`,
     ],
   ];
   const findings: Findings[] = [];
@@ -146,7 +150,7 @@ async function terminal(bench: Bench, { world }: FullHost): Promise<Findings> {
 async function typing(bench: Bench, { world }: FullHost): Promise<Findings> {
   const { client } = world;
   const page = await world.open();
-  await page.goto(`${world.url}/#/memory`);
+  await page.goto(`${world.url}/#/knowledge/memory`);
   await page.getByRole('searchbox').first().click();
   await page.evaluate(`window.drawn = [];
     addEventListener('keydown', ({ timeStamp }) => requestAnimationFrame(() => setTimeout(() => drawn.push(performance.now() - timeStamp))), { capture: true })`);
@@ -187,7 +191,7 @@ async function typing(bench: Bench, { world }: FullHost): Promise<Findings> {
 async function anHour(bench: Bench, { world }: FullHost): Promise<Findings> {
   const { client } = world;
   const page = await world.open();
-  await page.getByText('Live', { exact: true }).first().waitFor();
+  await page.getByText('Connected', { exact: true }).first().waitFor();
   const wire = await page.context().newCDPSession(page);
   const heapMb = async () => {
     for (let turn = 0; turn < 3; turn += 1) await wire.send('HeapProfiler.collectGarbage');
