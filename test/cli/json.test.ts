@@ -130,6 +130,8 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('sandbox logs', ['demo']);
     await values('sandbox ps', ['demo']);
     await values('sandbox stats', ['demo']);
+    await values('sandbox checkpoint', ['ls', 'demo'], { refused: 'cannot_enforce' });
+    await values('sandbox hibernate', ['demo'], { refused: 'cannot_enforce' });
     await values('sandbox pause', ['demo']);
     await values('sandbox resume', ['demo']);
     await values('sandbox snapshot', ['demo', 'first']);

@@ -70,7 +70,7 @@ describe('GL-6: a guest of another version', () => {
     const runtime = nativeRuntime({ ...options, guestDir });
     await expect(runtime.open({})).rejects.toMatchObject({
       code: 'guest_version',
-      hint: expect.stringContaining('open it again'),
+      hint: expect.stringContaining('Stop it and start it again'),
     });
     expect(await runtime.traces()).toEqual([]);
   }, 300_000);
