@@ -44,6 +44,8 @@ const wordsOf: Readonly<Record<string, readonly string[]>> = {
   'sandbox diff': chat,
   'sandbox undo': chat,
   'sandbox fork': ['demo', 'other'],
+  'sandbox hibernate': chat,
+  'sandbox checkpoint': ['ls', 'demo'],
   'sandbox open': ['demo', '8080'],
   'sandbox extend': ['demo', '1h'],
   'sandbox rename': ['demo', 'other'],
@@ -90,7 +92,18 @@ const wordsOf: Readonly<Record<string, readonly string[]>> = {
  * They read nothing of the state; `shell` is refused before, for want of a terminal. A restore is the way back from a
  * newer state.
  */
-const stateless = ['completion', 'agent-stdin', 'shell', 'backup restore'];
+const stateless = [
+  'completion',
+  'agent-stdin',
+  'shell',
+  'backup restore',
+  'config path',
+  'config get',
+  'config set',
+  'config unset',
+  'config edit',
+  'config check',
+];
 
 /** Runs a command in this process, as a person would type it on the machine. */
 async function typed(name: string, machine: Machine) {
