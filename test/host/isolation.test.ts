@@ -59,6 +59,8 @@ beforeAll(async () => {
   bobsClient = createClient({ url: gateway.url, key: bobsKey });
   const client = createClient({ url: gateway.url, key: alicesKey });
   owned = await wholeUser(opened, { user: 'alice', client, call: alice, mark });
+  // Writes the counts of the searches so far, which would appear a second later.
+  await alice('/api/v1/memory/audit');
   before = await owned.view();
 }, 240_000);
 afterAll(() => resources.disposeAsync(), 120_000);
