@@ -64,6 +64,8 @@ function Conversation({ chat, hasPart }: { readonly chat: string; readonly hasPa
     return [...all, ...others.map(({ id }) => ({ type: 'approval' as const, key: `approval ${id}`, id }))];
   }, [followed.messages, events, asking]);
   const isWorking = agent?.state === 'running' || followed.isWaiting;
+  // After a reload nothing is known of the agent for a moment: what waits must not be sent then.
+  const isReady = !isWorking && agents.data !== undefined && followed.messages.length > 0;
   const [given, setGiven] = useState({ words: '', turn: 0 });
   const edit = (words: string) => setGiven(({ turn }) => ({ words, turn: turn + 1 }));
   const own = items.findLast((each) => each.type === 'own');
@@ -120,6 +122,7 @@ function Conversation({ chat, hasPart }: { readonly chat: string; readonly hasPa
       <Writing
         chat={chat}
         isWorking={isWorking}
+        isReady={isReady}
         given={given}
         onEdit={edit}
         onStop={stop}
@@ -151,6 +154,8 @@ function ChatState({ isAsking, isWorking }: { readonly isAsking: boolean; readon
 interface WritingShown {
   readonly chat: string;
   readonly isWorking: boolean;
+  /** The agent is known to wait for a message. */
+  readonly isReady: boolean;
   readonly given: { readonly words: string; readonly turn: number };
   readonly onEdit: (words: string) => void;
   readonly onStop: () => void;
@@ -158,7 +163,7 @@ interface WritingShown {
 }
 
 /** The composer with the messages that wait above it. They are sent, one after the other, when the agent is ready. */
-function Writing({ chat, isWorking, given, onEdit, onStop, lastWords }: WritingShown) {
+function Writing({ chat, isWorking, isReady, given, onEdit, onStop, lastWords }: WritingShown) {
   const queue = useQueue(chat);
   const queries = useQueryClient();
   const { state } = useLive();
@@ -169,7 +174,7 @@ function Writing({ chat, isWorking, given, onEdit, onStop, lastWords }: WritingS
   };
   const [next] = queue;
   useEffect(() => {
-    if (isWorking || next === undefined || state !== 'live' || isSending.current) return;
+    if (!isReady || next === undefined || state !== 'live' || isSending.current) return;
     isSending.current = true;
     setQueue(chat, queued(chat).slice(1));
     client.chats
@@ -178,7 +183,7 @@ function Writing({ chat, isWorking, given, onEdit, onStop, lastWords }: WritingS
       .finally(() => {
         isSending.current = false;
       });
-  }, [chat, isWorking, next, state]);
+  }, [chat, isReady, next, state]);
   const send = async ({ words, files, isNow }: Outgoing) => {
     const whole = withPaths(words, await uploaded(chat, files));
     if (!isWorking || words.startsWith('/')) return post(whole);
