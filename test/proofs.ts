@@ -87,6 +87,12 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     ...runs('contexts-interrupts', 'contexts-python', 'contexts-javascript'),
     ...['pandas', 'matplotlib'].map((name) => `test/runs/contexts-python.test.ts > ${name}`),
   ],
+  'OPS-2': [
+    ...['consistent', 'verified', 'second home', 'holds a secret', 'disk limit'].map(
+      (words) => `test/host/backup.test.ts > ${words}`,
+    ),
+    'test/host/backup-kills.test.ts',
+  ],
   'SBX-1': persistent,
   'SBX-2': persistent,
   'SBX-3': persistent,

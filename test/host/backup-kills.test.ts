@@ -42,7 +42,7 @@ function chatsIn({ machine }: HostWorld): readonly string[] {
   }
 }
 
-it('a restore that is killed at any moment leaves the old state or the new one, whole', async () => {
+it('OPS-2: a restore that is killed at any moment leaves the old state or the new one, whole', async () => {
   await using first = hostWorld();
   const opened = await first.open();
   const client = createClient(unixTransport(opened.socket.path));

@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { createZstdCompress } from 'node:zlib';
 import { pack } from 'tar-stream';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
 import { restoreBackup } from '../../src/host/backup/restore-backup.ts';
@@ -21,6 +21,7 @@ import { thisMachine } from '../../src/machine/machine.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { type HostWorld, hostWorld, type OpenedHost } from './world.ts';
 
+const { bubblewrap } = inject('engines');
 const passphrase = 'correct horse battery';
 const secret = 'a-secret-of-the-first-home';
 
@@ -87,12 +88,12 @@ describe('a backup of a running host', () => {
     expect((await clientOf(first).sandboxes.list()).map(({ state }) => state)).toEqual(['running']);
   });
 
-  it('holds a secret only with a passphrase, and then shows nothing', () => {
+  it('OPS-2: holds a secret only with a passphrase, and then shows nothing', () => {
     const bytes = readFileSync(sealed);
     for (const word of ['ledger.db', 'note.txt', secret]) expect(bytes.includes(word)).toBe(false);
   });
 
-  it('is restored on a second home, which equals the first', async () => {
+  it('OPS-2: is restored on a second home, which equals the first', async () => {
     await using second = hostWorld();
     const restored = await restoreBackup({
       file: sealed,
@@ -113,7 +114,7 @@ describe('a backup of a running host', () => {
     expect(await seen(await second.open())).toMatchObject({ note: 'kept\n', secrets: false });
   });
 
-  it('is verified by a restore, doctor and a command in a sandbox, and leaves nothing', async () => {
+  it('OPS-2: is verified by a restore, doctor and a command in a sandbox, and leaves nothing', async () => {
     const where = join(world.folder, 'verify');
     const checks = await verifyBackup({ file: sealed, passphrase, folder: where, machine: world.machine });
     const states = Object.fromEntries(checks.map(({ name, state }) => [name, state]));
@@ -128,7 +129,29 @@ describe('a backup of a running host', () => {
     expect((await seen(first)).note).toBe('kept\n');
   });
 
-  it('is consistent while another connection writes without a pause', async () => {
+  it.skipIf(!bubblewrap.available)(
+    'OPS-2: keeps a disk limit and the owner of the files (skipped without bubblewrap)',
+    async () => {
+      const settings = { GEODE_RUNTIME_NAME: 'bubblewrap', GEODE_SANDBOX_DISK: '64m' };
+      await using one = hostWorld(settings);
+      const client = clientOf(await one.open());
+      await client.sandboxes.getOrCreate('limited');
+      const owner = ['stat', '-c', '%u %a', 'note.txt'] as const;
+      await client.sandboxes
+        .of('limited')
+        .exec({ argv: ['sh', '-c', 'echo kept > note.txt; chmod 640 note.txt'] });
+      const before = (await client.sandboxes.of('limited').exec({ argv: owner })).stdout;
+      const { file } = await client.backups.create({ name: 'limited' });
+      await using two = hostWorld(settings);
+      await restoreBackup({ file, machine: two.machine, replace: false });
+      const there = clientOf(await two.open()).sandboxes.of('limited');
+      expect((await there.exec({ argv: owner })).stdout).toBe(before);
+      const filling = ['sh', '-c', 'cat note.txt; head -c 80000000 /dev/zero > big || echo full'] as const;
+      expect((await there.exec({ argv: filling })).stdout).toBe('kept\nfull\n');
+    },
+  );
+
+  it('OPS-2: is consistent while another connection writes without a pause', async () => {
     await using busy = hostWorld();
     const opened = await busy.open();
     const writes = new AbortController();
