@@ -64,7 +64,7 @@ function Conversation({ chat, hasPart }: { readonly chat: string; readonly hasPa
     return [...all, ...others.map(({ id }) => ({ type: 'approval' as const, key: `approval ${id}`, id }))];
   }, [followed.messages, events, asking]);
   const isWorking = agent?.state === 'running' || followed.isWaiting;
-  // After a reload nothing is known of the agent for a moment: what waits must not be sent then.
+  // Just after a reload the agent's state is unknown; a waiting message must not be sent then.
   const isReady = !isWorking && agents.data !== undefined && followed.messages.length > 0;
   const [given, setGiven] = useState({ words: '', turn: 0 });
   const edit = (words: string) => setGiven(({ turn }) => ({ words, turn: turn + 1 }));
