@@ -1,4 +1,4 @@
-import { errorCatalogue } from '../src/base/errors.ts';
+import { errorCatalogue } from '../src/base/error-catalogue.ts';
 
 /** `docs/errors.md`, made from the catalogue. */
 export function errorsDocument(): string {

@@ -1,6 +1,7 @@
 /** Geode as a library: `createGeode` opens sandboxes; the types are the seams. */
 
-export { type ErrorCode, errorCatalogue, GeodeError, isGeodeError } from './base/errors.ts';
+export { errorCatalogue } from './base/error-catalogue.ts';
+export { type ErrorCode, GeodeError, isGeodeError } from './base/errors.ts';
 export { type LoadedConfig, loadConfig } from './config/load.ts';
 export type { Config } from './config/schema.ts';
 export { createGeode, type Geode } from './host/geode.ts';

@@ -2,7 +2,8 @@
 import type { Hook } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
+import { errorCatalogue } from '../base/error-catalogue.ts';
+import { type ErrorCode, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Problem } from '../contract/problem.ts';
 import type { ApiEnv, Caller } from './environment.ts';
 

@@ -1,5 +1,6 @@
 import { parseArgs, styleText } from 'node:util';
-import { errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
+import { errorCatalogue } from '../base/error-catalogue.ts';
+import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import type { Machine } from '../machine/machine.ts';
 import { checkStateMark } from '../machine/state-version.ts';

@@ -1,6 +1,7 @@
 /** Sends one request; throws an error answer as a `GeodeError`. */
 
-import { type ErrorCode, errorCatalogue, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
+import { errorCatalogue } from '../base/error-catalogue.ts';
+import { type ErrorCode, GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
 

@@ -6,7 +6,7 @@ import { solveOutcomes } from '../seams/solve.ts';
 import { family } from './operation.ts';
 import { problemEvent } from './problem.ts';
 import { exitSchema } from './processes.ts';
-import { usageSchema } from './sandboxes.ts';
+import { usageSchema } from './sandbox-usage.ts';
 
 const eventsQuery = z.strictObject({
   after: z.coerce

@@ -6,7 +6,8 @@ import { grades, networks } from '../seams/sandbox.ts';
 import { egressSchema } from './egress.ts';
 import { chatOf } from './encoding.ts';
 import { family } from './operation.ts';
-import { endEvent, problemEvent } from './problem.ts';
+import { problemEvent } from './problem.ts';
+import { usageEventSchema, usageQuery } from './sandbox-usage.ts';
 
 /**
  * A chat name in a path. Any name can be percent-encoded, except `.`, `..` and names that start with `~`: these are
@@ -168,32 +169,6 @@ const previewSchema = z
 export const removedSchema = z
   .object({ removed: z.boolean().describe('false: there was no such sandbox.') })
   .meta({ id: 'Removed' });
-
-const part = z.object({ used: z.number(), limit: z.number().nullable() });
-
-const counted = part.extend({
-  soft: z.boolean().describe('The guest enforces the limit by counting; it may be exceeded briefly.'),
-});
-
-export const usageSchema = z
-  .object({
-    at: z.number(),
-    cpus: part.describe('Average CPUs used since the last measurement.'),
-    memory_bytes: counted,
-    pids: counted.describe('Tasks, threads included.'),
-    disk_bytes: z.object({ used: z.number(), limit: z.number() }).nullable(),
-    processes: z.number(),
-    oom_kills: z.number(),
-  })
-  .meta({ id: 'Usage' });
-
-const usageQuery = z.strictObject({
-  every_ms: z.coerce.number().int().min(100).max(3_600_000).default(1000),
-});
-
-const usageEventSchema = z
-  .discriminatedUnion('type', [usageSchema.extend({ type: z.literal('usage') }), endEvent, problemEvent])
-  .meta({ id: 'UsageEvent' });
 
 export const sandboxes = family({
   create: {

@@ -2,7 +2,8 @@ import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 
 import { constants } from 'node:http2';
 import { z } from 'zod';
 import { type Cancel, within } from '../base/cancel.ts';
-import { type ErrorCode, errorCatalogue, GeodeError } from '../base/errors.ts';
+import { errorCatalogue } from '../base/error-catalogue.ts';
+import { type ErrorCode, GeodeError } from '../base/errors.ts';
 import { protocolError } from '../base/protocol-error.ts';
 
 const largestJson = 16 * 1024 ** 2;

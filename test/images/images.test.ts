@@ -152,7 +152,7 @@ describe.skipIf(!docker.available)(`images of Geode, built by Docker${skipped}`,
     const unknown = await home.run(['image', 'build', 'huge']);
     expect(unknown).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('there are base, agent, full'),
+      stderr: expect.stringContaining('Choose one of: base, agent, full'),
     });
     const nowhere = await home.run(['image', 'build', 'base', '--from', '127.0.0.1:9/nothing:1', '--json']);
     expect(nowhere.code).toBe(1);

@@ -1,5 +1,6 @@
 import { cancelled } from '../../base/cancel.ts';
-import { type ErrorCode, errorCatalogue, GeodeError } from '../../base/errors.ts';
+import { errorCatalogue } from '../../base/error-catalogue.ts';
+import { type ErrorCode, GeodeError } from '../../base/errors.ts';
 import { costOf, type PriceTable } from '../../base/prices.ts';
 import type { Memory } from '../../seams/memory.ts';
 import type { HostPlace, WorkPlace } from '../builtin/agent-tool.ts';

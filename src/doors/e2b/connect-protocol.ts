@@ -9,7 +9,8 @@ import type { Context } from 'hono';
 import type { z } from 'zod';
 import type { ApiEnv } from '../../api/environment.ts';
 import { errorOf, problemFor } from '../../api/problems.ts';
-import { type ErrorCode, errorCatalogue, GeodeError } from '../../base/errors.ts';
+import { errorCatalogue } from '../../base/error-catalogue.ts';
+import { type ErrorCode, GeodeError } from '../../base/errors.ts';
 import { jsonOf } from '../json-body.ts';
 
 /** Maximum unpacked size of a compressed message; uncompressed ones are limited before they arrive here. */

@@ -2,7 +2,8 @@
 import type { Context } from 'hono';
 import type { ApiEnv } from '../../api/environment.ts';
 import { errorOf, problemFor } from '../../api/problems.ts';
-import { type ErrorCode, errorCatalogue } from '../../base/errors.ts';
+import { errorCatalogue } from '../../base/error-catalogue.ts';
+import type { ErrorCode } from '../../base/errors.ts';
 
 /** Where this wire has another status. */
 const statuses: Partial<Record<ErrorCode, 400 | 404>> = { not_a_file: 404, file_exists: 400 };

@@ -2,7 +2,8 @@
 import type { Context } from 'hono';
 import type { ApiEnv } from '../../api/environment.ts';
 import { errorOf, problemFor } from '../../api/problems.ts';
-import { type ErrorCode, errorCatalogue, GeodeError } from '../../base/errors.ts';
+import { errorCatalogue } from '../../base/error-catalogue.ts';
+import { type ErrorCode, GeodeError } from '../../base/errors.ts';
 import type { TurnEnd } from './answer-pieces.ts';
 
 interface OpenAiError {

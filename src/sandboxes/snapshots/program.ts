@@ -3,7 +3,8 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 import { type Cancel, cancelled, onAbort, throwIfCancelled } from '../../base/cancel.ts';
-import { type ErrorCode, errorCatalogue, GeodeError, reasonOf } from '../../base/errors.ts';
+import { errorCatalogue } from '../../base/error-catalogue.ts';
+import { type ErrorCode, GeodeError, reasonOf } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 
 /** The program cleans up when its input ends; after this time it is killed. */
