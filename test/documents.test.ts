@@ -19,7 +19,7 @@ describe('documents', () => {
     expect(written, 'run npm run docs').toBe(await commandsDocument());
   });
 
-  it('the list of commands is what the files of the commands say', async () => {
+  it('the list of commands matches the files of the commands', async () => {
     const written = readFileSync(join(root, 'src/cli/command-list.ts'), 'utf8');
     expect(written, 'run npm run docs').toBe(await commandList());
   }, 60_000);
@@ -47,7 +47,7 @@ describe('documents', () => {
     }
   });
 
-  it('the table of the client is what the declarations say', () => {
+  it('the table of the client matches the declarations', () => {
     const written = readFileSync(join(root, 'src/client/operation-table.ts'), 'utf8');
     expect(written, 'run npm run docs').toBe(operationTable());
   });

@@ -50,7 +50,7 @@ describe('a clone on a machine without a recent Go', { timeout: 600_000 }, () =>
     expect(existsSync(join(clone, 'guest/dist/build.json'))).toBe(false);
   });
 
-  test('PKG-1: without a proxy that answers, it says what to do', async () => {
+  test('PKG-1: reports what to do when no module proxy answers', async () => {
     using folder = temporaryFolder();
     const clone = cloneIn(folder);
     const failed = build(clone, { GOPROXY: 'http://127.0.0.1:1' });

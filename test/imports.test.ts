@@ -52,7 +52,7 @@ describe('imports between folders', () => {
   const imports = sources().flatMap(importsOf);
   const across = imports.filter(({ from, to }) => folderOf(from) !== folderOf(to));
 
-  it('are those of the table', () => {
+  it('match the table of allowed imports', () => {
     const found: Record<string, Set<string>> = { 'package.json': new Set() };
     for (const file of sources()) found[folderOf(file)] ??= new Set();
     for (const { from, to } of across) found[folderOf(from)]?.add(folderOf(to));
@@ -84,7 +84,7 @@ describe('imports between folders', () => {
     expect(atOnce).toEqual([]);
   });
 
-  it('are seen in every form', () => {
+  it('are found in every syntax form', () => {
     const text = `
       import a from './a.ts';
       import type { B } from "./b.ts";
@@ -114,7 +114,7 @@ describe('imports between folders', () => {
     ]);
   });
 
-  it('name what they import', () => {
+  it('have a literal path', () => {
     const computed = sources().filter((file) => /\bimport\(\s*(?:\/\*.*?\*\/\s*)?[^\s'"`/]/.test(read(file)));
     expect(computed).toEqual([]);
   });

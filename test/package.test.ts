@@ -121,7 +121,7 @@ npm install --ignore-scripts geode-home >/dev/null 2>&1 && cat node_modules/.pac
     expect(await run(`${remember}; ${geode} host stop >/dev/null`)).toContain('The crane is yellow.');
   });
 
-  it('SEC-3: the SBOM names every package of what is installed, as the lockfile has it', () => {
+  it('SEC-3: the SBOM names every installed package with its lockfile version', () => {
     const { components } = sbomOf(built);
     const listed = new Set(components.map(({ name }) => name));
     const bundled = globSync('{dist,build,bundle}/**/*.{js,mjs}', { cwd: built }).flatMap((file) =>

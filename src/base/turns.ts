@@ -5,7 +5,7 @@ export interface TurnWait extends Cancel {
   readonly what?: string;
 }
 
-/** One at a time, or up to `places` at once, in the order of the calls; a failure does not stop the next. */
+/** Runs tasks one at a time, or up to `places` at once, in the order of the calls. A failure does not stop the next. */
 export class Turns {
   readonly #places: number;
   #waiting: (() => void)[] = [];

@@ -43,9 +43,9 @@ export interface RemoteSandbox {
   /** Tools of the host for the programs in it. */
   readonly tools: RemoteSandboxTools;
   exec(command: Omit<RemoteCommand, 'interactive'>, options?: ExecOptions): Promise<ExecResult>;
-  /** Continues without its caller. */
+  /** Starts a process that continues when the caller disconnects. */
   spawn(command: RemoteCommand, options?: Cancel): Promise<RemoteProcess & { readonly sandboxId: string }>;
-  /** Over one connection, at the speed of its reader; ends with the connection unless configured otherwise. */
+  /** Runs over one connection, at the speed of its reader. Ends with the connection unless `onDisconnect` is `leave`. */
   run(
     command: RemoteCommand,
     options?: { readonly onDisconnect?: 'kill' | 'leave' } & Omit<Opening, 'wantsScreen'>,

@@ -16,7 +16,7 @@ export interface GuestCommand {
   readonly [field: string]: unknown;
 }
 
-/** A live stream of frames, after its `started`. */
+/** A live stream of the frames of a process, after its `started` frame. */
 export interface ProcessAttachment {
   readonly stream: ClientHttp2Stream;
   readonly frames: AsyncGenerator<Frame>;

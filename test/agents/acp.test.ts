@@ -20,7 +20,7 @@ agentTurns(scene, (stage) => {
     expect(offers.find((tools) => tools.length > 0)).toContain('mcp__geode__memory_store');
   });
 
-  it('AGT-5: after the end of its program the session is loaded again, and what was said is not told twice', async () => {
+  it('AGT-5: reloads the session after its program ends, and does not repeat earlier messages', async () => {
     const { steps, server, client } = stage();
     steps['the number is 41'] = [{ text: 'Noted.' }];
     steps['add one to it'] = [{ text: 'That is 42.' }];
@@ -44,7 +44,7 @@ function toolsIn(body: unknown): readonly string[] {
 const { bubblewrap } = inject('engines');
 
 it.skipIf(!bubblewrap.available)(
-  `an agent that never begins is ended with what it left open and what it wrote${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  `ends an agent that never starts, and reports its last output${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
   async () => {
     await using stage = await Stage.open({
       driver: 'acp:silent',

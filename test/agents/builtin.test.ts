@@ -151,7 +151,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     });
   });
 
-  it('shows no secret that passes through, also one that comes in pieces', async () => {
+  it('redacts secrets in its events, also a secret split over several pieces', async () => {
     const secret = `sk-ant-${'a1b2'.repeat(12)}`;
     replies.push(
       {
@@ -192,7 +192,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     expect(await client.agents.get('seven')).toMatchObject({ turns: 1 });
   });
 
-  it('an answer whose connection is cut starts again, with an event', async () => {
+  it('requests an answer again after its connection was cut, with an event', async () => {
     replies.push(
       { text: 'Half of it is lost.', pieceLength: 5, everyMs: 20, cutAfter: 2 },
       { text: 'All of it is here.' },
@@ -202,7 +202,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     expect(events.at(-1)).toMatchObject({ outcome: 'done', text: 'All of it is here.' });
   });
 
-  it('a host that ends leaves the turn to the next one, which goes on where it was', async () => {
+  it('the next host continues a turn where the ended host left it', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     replies.push(
       { text: 'First a file.', calls: [{ tool: 'write_file', input: { path: 'a.txt', content: 'a' } }] },

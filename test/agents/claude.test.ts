@@ -158,7 +158,7 @@ it.skipIf(!bubblewrap.available)(
 );
 
 it.skipIf(!bubblewrap.available)(
-  `an agent that runs out of memory says so, with the limit and the setting that raises it${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  `reports that the agent ran out of memory, with the limit and the setting that raises it${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
   async () => {
     using folder = temporaryFolder();
     await chmod(folder.path, 0o755);

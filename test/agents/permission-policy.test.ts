@@ -15,7 +15,7 @@ const allowed = (act: Act, classes: readonly PermissionClass[] = permissionClass
 const command = (words: string): Act => ({ type: 'command', command: words });
 const edit = (...paths: readonly string[]): Act => ({ type: 'edit', paths });
 
-describe('what agents may do unasked', () => {
+describe('permission policy of agents', () => {
   it('a class allows its own kind of act and no other', () => {
     const acts: Readonly<Record<PermissionClass, Act>> = {
       reads: { type: 'read' },
@@ -206,7 +206,7 @@ describe('links in a workspace', () => {
     await rm(outside, { recursive: true, force: true });
   });
 
-  it('a path that is or goes through a link does not show what it changes', async () => {
+  it('detects a path that is or leads through a link', async () => {
     const sandbox = await (await harness).open();
     const at = (path: string) => join(sandbox.workdir, path);
     await mkdir(at('real'));

@@ -149,7 +149,7 @@ describe('API-1: rate limits', () => {
 });
 
 describe('API-1: logs and request ids', () => {
-  test('each request has an id; a caller may give one that is harmless', async () => {
+  test('gives each request an id; accepts a harmless id of the caller', async () => {
     await using server = await startTestServer();
     const call = callerWith(server.url);
     expect((await call('/health')).headers.get('x-request-id')).toMatch(/^[\w-]{8,}$/);

@@ -27,7 +27,7 @@ test('API-1: a refusal is an error with the code, the hint and the details of th
   await expect(createClient({ url: server.url }).list()).rejects.toMatchObject({ code: 'unauthorized' });
 });
 
-test('a signal ends a call, also one that streams', async () => {
+test('aborts a call by its signal, also a streaming call', async () => {
   await using server = await startTestServer();
   const client = server.client('alice');
   await expect(client.list({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'cancelled' });
@@ -39,7 +39,7 @@ test('a signal ends a call, also one that streams', async () => {
   expect((await client.list()).total).toBeLessThan(1000);
 });
 
-test('a server that is not there, and one that is not Geode, are named', async () => {
+test('reports a missing server with its URL, and a server that is not Geode with its status', async () => {
   await expect(createClient({ url: 'http://127.0.0.1:9' }).list()).rejects.toMatchObject({
     code: 'server_unreachable',
     message: expect.stringContaining('http://127.0.0.1:9'),

@@ -67,16 +67,20 @@ describe('runs over HTTP', () => {
     expect(failed).toMatchObject({ success: false, outcome: 'failed', exitCode: 3 });
   });
 
-  test('a run is streamed as it happens, and a caller that leaves ends it', deadline, async () => {
-    const events = await collect(client.runs.stream('echo hi', 'shell'));
-    const types = events.map(({ type }) => type);
-    expect(types).toEqual(expect.arrayContaining(['sandbox-ready', 'code-start', 'stdout', 'exit', 'end']));
-    expect(types.at(-1)).toBe('end');
-    for await (const event of client.runs.stream('echo up; sleep 600', 'shell', { timeoutMs: null })) {
-      if (event.type === 'stdout') break;
-    }
-    await expect.poll(() => runs.metrics().running, { timeout: 60_000 }).toBe(0);
-  });
+  test(
+    'streams the output of a run live, and ends the run when the caller disconnects',
+    deadline,
+    async () => {
+      const events = await collect(client.runs.stream('echo hi', 'shell'));
+      const types = events.map(({ type }) => type);
+      expect(types).toEqual(expect.arrayContaining(['sandbox-ready', 'code-start', 'stdout', 'exit', 'end']));
+      expect(types.at(-1)).toBe('end');
+      for await (const event of client.runs.stream('echo up; sleep 600', 'shell', { timeoutMs: null })) {
+        if (event.type === 'stdout') break;
+      }
+      await expect.poll(() => runs.metrics().running, { timeout: 60_000 }).toBe(0);
+    },
+  );
 
   test('refuses an invalid run', async () => {
     const wrong = [

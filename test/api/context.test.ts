@@ -190,7 +190,7 @@ describe('CTX-2: bulk', () => {
     expect((await client.bulk(entries)).map(({ id }) => id)).toEqual(['c', 'a', 'b']);
   });
 
-  test('stores none when one is refused', async () => {
+  test('stores no entry of a batch when one entry is refused', async () => {
     const { call, client } = server.newcomer();
     const entries = [entry, { ...entry, content: '   ' }];
     expect(await call(`${context}/bulk`, { json: { entries } })).toMatchObject({
@@ -200,7 +200,7 @@ describe('CTX-2: bulk', () => {
     expect((await client.list()).total).toBe(0);
   });
 
-  test('refuses none, and more than fit', async () => {
+  test('refuses an empty batch and a batch above the limit', async () => {
     const { call } = server.newcomer();
     expect(await call(`${context}/bulk`, { json: { entries: [] } })).toMatchObject({ status: 400 });
     const entries = Array.from({ length: memoryLimits.entriesPerStore + 1 }, () => entry);

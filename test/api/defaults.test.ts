@@ -18,7 +18,7 @@ test('CTX-1: without a limit a search gives ten results of all that there are', 
   expect({ total, shown: results.length }).toEqual({ total: 12, shown: 10 });
 });
 
-test('CTX-1: the port is 4430 where nobody chose another', async () => {
+test('CTX-1: listens on port 4430 by default', async () => {
   using home = temporaryFolder();
   const { settings } = await loadConfig(thisMachine({ HOME: home.path, PATH: '/usr/bin' }));
   const ports = settings.filter(({ name }) => name.endsWith('.port'));

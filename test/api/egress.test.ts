@@ -50,7 +50,7 @@ const fetchIn = (client: GeodeClient, chat: string, url: string) =>
 const code = (wanted: Parameters<typeof isGeodeError>[1]) =>
   expect.toSatisfy((error: unknown) => isGeodeError(error, wanted), `a GeodeError ${wanted}`);
 
-test('a sandbox reaches what its policy allows, from the next command on, and the log says so to its user alone', {
+test('a sandbox reaches hosts that its policy allows, from the next command on; only its user sees them in the log', {
   timeout: 120_000,
 }, async () => {
   const url = `http://allowed.test:${upstream.port}/x?token=hidden`;
@@ -83,7 +83,7 @@ test('a sandbox reaches what its policy allows, from the next command on, and th
   expect(await bob.egress.log({ sandbox: id })).toEqual([]);
 });
 
-test('a key without admin opens no private address and names no upstream, and keeps what the operator gave', {
+test('a key without admin can allow no private address and set no upstream, and cannot remove those of the operator', {
   timeout: 120_000,
 }, async () => {
   const carol = socket.as('carol');

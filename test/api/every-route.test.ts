@@ -97,7 +97,7 @@ test("SEC-2: with another user's key every route of a sandbox, a process, a cont
   expect(await host.sandboxes.of('bob').list()).toEqual([]);
 });
 
-test('every route under /api refuses a caller without a key, and one whose key has no scope for it', async () => {
+test('every route under /api refuses a missing key and a key without its scope', async () => {
   const nobody = host.server.caller('alice', ['memory:read']);
   for (const operation of operationsOf(document)) {
     if (!operation.path.startsWith('/api/')) continue;
@@ -129,7 +129,7 @@ test('API-1: the document describes purpose, scope and errors of every route', (
   }
 });
 
-test('REL-3: whatever is sent to the routes of sandboxes and files, the answer is a declared one and never a 500', {
+test('REL-3: routes of sandboxes and files answer random input with a declared status, never a 500', {
   timeout: 300_000,
 }, async () => {
   const fuzzed = operationsOf(document).filter(

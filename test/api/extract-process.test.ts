@@ -33,7 +33,7 @@ test('a PDF that hides its bomb from the check is ended by the watch over its me
   await expectNoParser();
 });
 
-test('a parser that takes too long is killed, and so is one whose caller goes away', async () => {
+test('kills a parser at its deadline and when its caller disconnects', async () => {
   const html = Buffer.from(`${'<div>'.repeat(200_000)}bottom`);
   const late = { ...extractLimits, timeoutMs: 1 };
   expect(await extractInProcess({ kind: 'html', bytes: html }, {}, late)).toEqual({

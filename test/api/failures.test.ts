@@ -27,7 +27,7 @@ describe('CTX-4: failures inside', () => {
     expect((await call('/health')).status).toBe(200);
   });
 
-  test('MEM-4: with one half down the other answers, and the answer says that it is incomplete', async () => {
+  test('MEM-4: answers from one half while the other is down, and marks the answer as incomplete', async () => {
     await using server = await startTestServer({ openMemory: openMemoryWithoutMeaning });
     const call = server.caller('alice');
     expect(await call(`${context}/ingest`, { json: entry })).toMatchObject({

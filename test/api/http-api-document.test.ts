@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { startTestHost } from './host-fixture.ts';
 
-test('the example of docs/http-api.md works as it stands', { timeout: 120_000 }, async () => {
+test('the example of docs/http-api.md runs unchanged', { timeout: 120_000 }, async () => {
   await using host = await startTestHost();
   const document = readFileSync(new URL('../../docs/http-api.md', import.meta.url), 'utf8');
   const [, script = ''] = /```sh\n(.*?)```/s.exec(document) ?? [];

@@ -103,7 +103,7 @@ describe('API-1: slow and broken clients', () => {
     for (const { closed } of connections) expect(await closed).toMatch(/^HTTP\/1.1 408/);
   });
 
-  test('one that never ends its body is cut off', async () => {
+  test('closes the connection of a client that never ends its body', async () => {
     await using server = await startTestServer({ headersTimeoutMs: 200, requestTimeoutMs: 400 });
     using connection = await openRaw(server.url);
     connection.write(`${ingestHead(server)}{"content": "`);

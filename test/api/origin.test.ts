@@ -14,7 +14,7 @@ describe('SEC-1: where it listens', () => {
     await expect(startApi(parts, { host, port: 0 })).rejects.toMatchObject({ code: 'invalid_config' });
   });
 
-  test('auth off on loopback lets everyone in as the local user, and still checks Host and Origin', async () => {
+  test('auth off on loopback: every caller is the local user, and Host and Origin are still checked', async () => {
     await using server = await startTestServer({ auth: 'off' });
     const call = callerWith(server.url);
     expect((await call(`${context}/k`, { method: 'PUT', json: entry })).status).toBe(201);
@@ -57,7 +57,7 @@ describe('API-1: Host and Origin', () => {
     }
   });
 
-  test('a page of another origin is refused, one of this server and a listed one are not', async () => {
+  test('refuses a page of another origin; accepts this server and listed origins', async () => {
     await using server = await startTestServer({ allowedOrigins: ['https://app.example'] });
     const authorization = `Bearer ${server.key('alice')}`;
     const statusOf = async (headers: Record<string, string>) =>

@@ -234,7 +234,7 @@ test('NET-6: a port is seen by a path too: the token is in it, no cookie passes,
   expect((await ask('a')).status).toBe(410);
 });
 
-test('SEC-1: the token of a URL ends after minutes, its cookie does not; that of a path ends when nobody uses it', async () => {
+test('SEC-1: the token of a URL expires after minutes, its cookie does not; the token of a path expires when unused', async () => {
   let clock = Date.now();
   const passMinutes = (minutes: number) => {
     clock += minutes * 60_000;

@@ -78,7 +78,7 @@ describe('sandboxes over HTTP', () => {
     expect((await call('/api/v1/sandboxes', { body: '{' })).status).toBeGreaterThanOrEqual(400);
   });
 
-  test('a key reaches no file of the machine, no network of its own and no shell without walls unless it is an admin key', async () => {
+  test('only an admin key may mount files of the machine, choose a network or run a shell without walls', async () => {
     const plain = host.server.caller('alice', ['sandboxes:read', 'sandboxes:write']);
     for (const json of [
       { chat: 'x', runtime: 'native' },

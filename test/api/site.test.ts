@@ -21,7 +21,7 @@ describe('the documentation', { timeout: 240_000 }, () => {
     folder?.[Symbol.dispose]();
   });
 
-  it('is served under /docs, each page with and without .html', async () => {
+  it('is served under /docs; each page has a URL with and without .html', async () => {
     for (const [path, words] of [
       ['/docs', 'Give an AI agent a computer'],
       ['/docs/', 'Give an AI agent a computer'],
@@ -75,7 +75,7 @@ describe('the documentation', { timeout: 240_000 }, () => {
   );
 });
 
-it('every page has a title and says what it is for', async () => {
+it('every page has a title and a description', async () => {
   const pages = sitePages();
   expect(pages.length).toBeGreaterThan(40);
   for (const { path, title, summary } of pages) {

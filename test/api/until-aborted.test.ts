@@ -9,7 +9,7 @@ import type { ApiEnv } from '../../src/api/environment.ts';
 import { sendEvents } from '../../src/api/streams.ts';
 import { untilAborted } from '../../src/api/until-aborted.ts';
 
-it('keeps nothing of what it has given', async () => {
+it('keeps no reference to items that it has yielded', async () => {
   const given: WeakRef<Uint8Array>[] = [];
   async function* source() {
     for (;;) {
@@ -49,7 +49,7 @@ it('ends when the signal fires, also while the source waits', async () => {
   expect(seen).toEqual([1]);
 });
 
-it('a stream of events leaves its source at once when the caller leaves, also one that knows no signal', async () => {
+it('a stream of events closes its source as soon as the caller leaves, also a source without a signal', async () => {
   const left = Promise.withResolvers<void>();
   const steps = [Promise.resolve({ done: false as const, value: { type: 'first' } })];
   const waiting = {

@@ -133,7 +133,7 @@ describe('files over HTTP', () => {
 
 describe('journals over HTTP', () => {
   test(
-    'API-1: what a process wrote is listed, paged, tailed, searched and followed, without secrets',
+    'API-1: the output of a process can be listed, paged, tailed, searched and followed, without secrets',
     deadline,
     async () => {
       const secret = `sk-ant-api03-${'a1'.repeat(40)}`;
@@ -185,7 +185,7 @@ describe('journals over HTTP', () => {
 });
 
 describe('snapshots over HTTP', () => {
-  test('API-1: a workspace is kept, compared, restored, forked and undone', deadline, async () => {
+  test('API-1: snapshots of a workspace: create, compare, restore, fork and undo', deadline, async () => {
     const { files, snapshots } = sandbox;
     await files.write('kept.txt', 'one\n');
     expect(await snapshots.take({ name: 'before' })).toMatchObject({ name: 'before', kind: 'kept' });

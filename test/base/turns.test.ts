@@ -39,7 +39,7 @@ describe('turns', () => {
     for (const key of ['a', 'b', 'c']) expect(turns.has(key)).toBe(false);
   });
 
-  it('a failure does not block the next turn, and neither does a caller that gives up', async () => {
+  it('the next turn starts after a failure, and after a waiting caller gives up', async () => {
     const { turns, begun, ask, end } = works();
     const failing = turns.in(['a'], () => Promise.reject(new Error('no')));
     const first = ask('first', ['a']);

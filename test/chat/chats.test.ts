@@ -46,7 +46,7 @@ it('GW-2: a message during a run waits, gets its queue position, and is answered
   expect(channel.shown('ann')).toContain('I worked\n\n(stopped)');
 });
 
-it('GW-2: lets so many turns run at once, tells the others that they wait, and answers all', async () => {
+it('GW-2: runs up to the limit of turns at once, notifies the waiting chats, and answers all', async () => {
   const go = Promise.withResolvers<void>();
   let running = 0;
   let most = 0;
@@ -95,7 +95,7 @@ it('in a group, messages that do not address the bot are not stored', async () =
   expect(scene.agents.turns).toHaveLength(1);
 });
 
-it('GW-3: an unknown sender gets a code, nothing runs, and after the owner confirmed it they are let in', async () => {
+it('GW-3: an unknown sender gets a code and runs nothing; after the owner confirms it, the sender is allowed', async () => {
   await using scene = await chatScene(echo);
   const { channel, chats } = scene;
   await channel.say('eve', 'do something');
@@ -137,7 +137,7 @@ it('GW-3: refuses a turn before the model is asked when the budget of the day is
   await expect.poll(() => scene.channel.shown('ann').at(-1), soon).toContain('Spent today: $0.00 of $0.00');
 });
 
-it('GW-3: takes so many messages a minute of one sender, and says once that others were not taken', async () => {
+it('GW-3: limits the messages of a sender each minute, and notifies the sender once about refused ones', async () => {
   await using scene = await chatScene(echo, { messagesPerMinute: 3 });
   for (let step = 0; step < 5; step += 1) await scene.channel.say('ann', `m${step}`);
   await scene.channel.say('bob', 'hello');
@@ -209,7 +209,7 @@ it('reports a failure of the agent in the chat, and answers the next message', a
   expect(scene.channel.shown('ann')).toContainEqual(expect.stringContaining('Failed: The key is wrong.'));
 });
 
-it('GW-4: /new forgets the conversation, /model begins one with another model, /help says what there is', async () => {
+it('GW-4: /new starts a new conversation, /model starts one with another model, /help lists the commands', async () => {
   await using scene = await chatScene(echo);
   const { channel, agents } = scene;
   await channel.say('ann', '/new');

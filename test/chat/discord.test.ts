@@ -138,7 +138,7 @@ it('CH-1: discord: in a server answers only messages to the bot, in the channel 
   expect(new Set(world.agents.turns.map(({ chat }) => chat)).size).toBe(2);
 });
 
-it('CH-1: discord: an answer rings for nobody, and a message that was changed is heard again as a change', async () => {
+it('CH-1: discord: an answer mentions no person, and an edited message arrives as a change', async () => {
   await using platform = await discord();
   const { server } = platform;
   await using world = await platformScene('discord', platform, async function* ({ message }) {
@@ -169,7 +169,7 @@ it('CH-1, GW-3: discord: a forwarded message is never a command of the person wh
   await expect.poll(() => world.agents.stopped, soon).toHaveLength(1);
 });
 
-it('CH-1: discord: what the person answers reaches the agent', async () => {
+it('CH-1: discord: the agent receives the message that a person replies to', async () => {
   await using platform = await discord();
   await using world = await platformScene('discord', platform, echo);
   platform.server.write(directly(ann), ann, 'is that right?', {

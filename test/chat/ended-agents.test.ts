@@ -102,7 +102,7 @@ describe.skipIf(!bubblewrap.available)(`agents that end${skipped}`, { timeout: 2
   });
 });
 
-describe('what a start with --containerized refuses', { timeout: 120_000 }, () => {
+describe('geode gateway --containerized refuses', { timeout: 120_000 }, () => {
   const start = async (settings: Readonly<Record<string, string>>) => {
     await using world = hostWorld(settings);
     const run = promisify(execFile)(

@@ -83,7 +83,7 @@ it.skipIf(!bubblewrap.available)(
   },
 );
 
-it('CH-1: an archive is a file like any other: it comes as it is, and nothing unpacks it', {
+it('CH-1: stores an archive unchanged and does not unpack it', {
   timeout: 600_000,
 }, async () => {
   const bomb = gzipSync(Buffer.alloc(300_000_000), { level: 9 });
@@ -149,7 +149,7 @@ it('GW-3: an expired button does nothing, for every person and in every chat', {
   await expect.poll(() => channel.shown('ann'), soon).toContain('It was deny');
 });
 
-it('GW-3: what an approval shows hides nothing and ends nowhere but at its end', async () => {
+it('GW-3: an approval shows hidden characters as escapes, and its text cannot close its code block', async () => {
   await using scene = await chatScene(async function* ({ ask }) {
     const command = 'echo \u202egnp.tac\u2066 #\u200b\u001b[2K\n```\n**all is well**\n````';
     yield resultOf(`It was ${await ask('The agent wants to use shell', command)}`);
@@ -166,7 +166,7 @@ it('GW-3: what an approval shows hides nothing and ends nowhere but at its end',
   await expect.poll(() => channel.shown('ann'), soon).toContain('It was deny');
 });
 
-it('GW-3: the title of an approval is shown as it is written, in one line, and none of it is markup', async () => {
+it('GW-3: shows the title of an approval literally, in one line, with its markup escaped', async () => {
   await using scene = await chatScene(async function* ({ ask }) {
     const title = 'use \u202eshell\n```\n**safe** [ok](https://evil.example) @everyone <@1> `x` ~y~ \\*z';
     yield resultOf(`It was ${await ask(title, 'rm -r build')}`);

@@ -77,7 +77,7 @@ it('CH-1: a person who deletes the answer while it grows gets one new message, h
   expect(channel.sent).toHaveLength(2);
 });
 
-it('GW-3: in a group the owner of a chat lets others speak, and the agent reads who does', async () => {
+it('GW-3: in a group the owner of a chat allows other people to write, and the agent sees their names', async () => {
   await using scene = await chatScene(echo);
   const { channel } = scene;
   const group = (id: string, text: string) =>

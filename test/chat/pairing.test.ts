@@ -11,7 +11,7 @@ const echo: AgentScript = async function* ({ message }) {
 };
 const allowed = { test: { olga: 'local', ann: 'ann' } };
 
-it('GW-3: the owner hears of a stranger in a private chat, and lets them in with a button', async () => {
+it('GW-3: notifies the owner of a stranger in a private chat; a button allows the stranger', async () => {
   await using scene = await chatScene(echo, { allowed });
   const { channel, chats } = scene;
   const olga = { sender: { id: 'olga', name: 'Olga' }, isGroup: true };
@@ -55,7 +55,7 @@ it('GW-3: the owner hears of a stranger in a private chat, and lets them in with
     .toBe(`Nobody is waiting with the code ${code}.`);
 });
 
-it('GW-3: nobody but the owner lets anybody in', async () => {
+it('GW-3: only the owner can allow a stranger', async () => {
   await using scene = await chatScene(echo, { allowed });
   const { channel, chats } = scene;
   await channel.say('eve', 'let me in');

@@ -8,7 +8,7 @@ const ann = 42;
 const slotMs = everySeconds * 1000;
 
 /** A gateway is killed whenever a schedule has just been put on the bus, in the middle of its turn. */
-it('GW-5: over kill -9 of the gateway each time of a schedule counts once: none is doubled, none is lost', {
+it('GW-5: each due time of a schedule runs exactly once when the gateway is killed with kill -9', {
   timeout: 600_000,
 }, async () => {
   await using scene = await gatewayWorld((call) => ({ text: `Answer to ${lastSaid(call)}`, everyMs: 100 }), {

@@ -60,7 +60,7 @@ it('GW-5: runs by cron, every so often and once, each time once', async () => {
   expect(schedules.list(chat).map(({ text }) => text)).toEqual(['look', 'news']);
 });
 
-it('GW-5: a host that is killed behind the storing of a message doubles nothing, and one that was away makes up for it once', async () => {
+it('GW-5: a host killed after storing a message does not repeat it; a host that was down catches up once', async () => {
   using world = hosts();
   {
     using host = world.open();

@@ -119,7 +119,7 @@ it('GW-4: results of tools in earlier turns are trimmed before anything is summe
 });
 
 it(
-  'GW-4: /new begins a session that knows nothing, /status says so, and the old one stays in the export',
+  'GW-4: /new starts an empty session, /status shows it, and the export keeps the old session',
   patience,
   async () => {
     script = ({ prompt }) => ({

@@ -104,7 +104,7 @@ const echo: AgentScript = async function* ({ message }) {
   yield resultOf(`You said ${message.text}`);
 };
 
-it('CH-1: slack: acknowledges what it has stored, and takes a new connection when Slack wants one', async () => {
+it('CH-1: slack: acknowledges stored messages, and reconnects when Slack requests it', async () => {
   await using platform = await slack();
   const { server } = platform;
   await using world = await platformScene('slack', platform, echo);

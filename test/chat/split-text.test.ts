@@ -28,7 +28,7 @@ it('closes a code block that it cuts, and opens it again in the next part', () =
   expect(printed).toEqual(code.split('\n'));
 });
 
-it('loses nothing and cuts no character in half, whatever the text is', () => {
+it('loses no text and splits no character, for random texts', () => {
   const pieces = ['word', '\n', '\n\n', ' ', '\n```\n', '\n```js\n', '😀😀', '\n~~~\n', 'x'.repeat(70)];
   // White space at a cut may go, and fences are added.
   const rest = (value: string) => value.replace(/[`~js\s]/g, '');

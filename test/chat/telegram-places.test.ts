@@ -47,7 +47,7 @@ it('CH-1: telegram: a group that becomes a supergroup keeps its conversation and
   expect(telegram.shown(-55)).toEqual([]);
 });
 
-it('CH-1: telegram: each topic is a conversation of its own, a thread id without a topic is not', async () => {
+it('CH-1: telegram: each topic has its own conversation; a thread id without a topic does not', async () => {
   await using platform = await telegramHarness();
   await using world = await platformScene('telegram', platform, echo);
   const { telegram } = platform;
@@ -121,7 +121,7 @@ it('CH-1: telegram: an album is one turn with all of its photos', async () => {
   expect(world.agents.turns).toHaveLength(2);
 });
 
-it('CH-1: telegram: what the person answers reaches the agent, with who wrote it', async () => {
+it('CH-1: telegram: the agent receives the message that a person replies to, with its author', async () => {
   await using platform = await telegramHarness();
   await using world = await platformScene('telegram', platform, echo);
   const bob = { id: 43, is_bot: false, first_name: 'Bob' };

@@ -13,7 +13,7 @@ const echo: AgentScript = async function* ({ message }) {
   yield resultOf(`You said ${message.text}`);
 };
 
-it('CH-1: telegram: in a group it answers what is meant for it, in the group', async () => {
+it('CH-1: telegram: in a group the bot answers only messages addressed to it, in the group', async () => {
   await using platform = await telegramHarness();
   await using world = await platformScene('telegram', platform, echo);
   const { telegram } = platform;

@@ -31,7 +31,7 @@ describe.skipIf(!bubblewrap.available)(`geode agent${skipped}`, patience, () => 
     await server?.[Symbol.asyncDispose]();
   }, 120_000);
 
-  it('says the answer on stdout and what the agent does on stderr, and remembers the conversation', async () => {
+  it('prints the answer to stdout and tool calls to stderr, and continues the conversation', async () => {
     replies.push(
       { text: '', calls: [{ tool: 'shell', input: { command: 'cat attachments/data.csv | tee copy.csv' } }] },
       { text: 'Two rows.' },
@@ -80,7 +80,7 @@ describe.skipIf(!bubblewrap.available)(`geode agent${skipped}`, patience, () => 
     expect(server.calls).toHaveLength(calls + 3);
   });
 
-  it('a command under way when the host is killed has a result, which says so', async () => {
+  it('a command interrupted by the kill of its host gets a result that reports it', async () => {
     const command = 'touch begun; while :; do sleep 1; done';
     replies.push({ text: '', calls: [{ tool: 'shell', input: { command } }] }, { text: 'I looked.' });
     const child = home.start('agent', '--chat', 'under-way', '-m', 'go');
@@ -104,7 +104,7 @@ describe.skipIf(!bubblewrap.available)(`geode agent${skipped}`, patience, () => 
     });
   });
 
-  it('the example of docs/agents.md works as it stands', async () => {
+  it('the example of docs/agents.md runs unchanged', async () => {
     const document = await readFile(new URL('../../docs/agents.md', import.meta.url), 'utf8');
     const [, script = ''] = /```sh\n(.*?)```/s.exec(document) ?? [];
     expect(script.match(/^geode agent/gm)).toHaveLength(5);
@@ -125,7 +125,7 @@ describe.skipIf(!bubblewrap.available)(`geode agent${skipped}`, patience, () => 
     );
   });
 
-  it('says what is wrong', async () => {
+  it('reports wrong usage, a missing conversation and a failed provider', async () => {
     expect((await home.run(['agent'])).stderr).toContain('needs a message');
     const unknown = await home.run(['agent', '--driver', 'nobody', '-m', 'x']);
     expect(unknown.code).toBe(2);

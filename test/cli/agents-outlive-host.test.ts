@@ -47,7 +47,7 @@ describe.each(scenes)('a killed host and $name', patience, (scene) => {
   }, 120_000);
 
   it.skipIf(scene.unavailable !== undefined)(
-    `the agent goes on while its host is killed, and the next host tells the rest once${skipped}`,
+    `the agent continues while its host is killed, and the next host delivers the rest once${skipped}`,
     async () => {
       const command = ['agent', '--driver', scene.driver, '--chat', 'crash', '-m', 'wait for the file'];
       expect((await home.run(command)).stderr).toContain(`geode secrets set ${scene.secret}`);

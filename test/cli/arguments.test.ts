@@ -26,7 +26,7 @@ describe('arguments', patience, () => {
   });
   const run = (...args: readonly string[]) => geode(args, { home: folder.path, cwd: folder.path });
 
-  it('of every command are listed as the command says itself', async () => {
+  it('in the list match the declaration of every command', async () => {
     for (const { name, summary, load } of commands) {
       const command = await load();
       expect({ name: command.name, summary: command.summary }).toEqual({ name, summary });
@@ -70,7 +70,7 @@ describe('arguments', patience, () => {
     else expect(atCode(argv, options)).toEqual(expected);
   });
 
-  it('that are no size, no number and no UTF-8 are wrong usage', async () => {
+  it('with an invalid size, an invalid number or invalid UTF-8 are wrong usage', async () => {
     for (const [option, value] of [
       ['--memory', 'abc'],
       ['--memory', '1k'],
@@ -105,7 +105,7 @@ describe('arguments', patience, () => {
     expect((await run('config')).stdout).toContain(`Config file: ${file} (does not exist`);
   });
 
-  it('of a query are numbers only as people write them', () => {
+  it('of a query accept plain decimal numbers and refuse other forms', () => {
     for (const limit of ['0x10', '1e1', ' 5', '', '5.5', '-1', '0b1'])
       expect([limit, listQuerySchema.safeParse({ limit }).success]).toEqual([limit, false]);
     expect(listQuerySchema.parse({ limit: '16', offset: '3' })).toMatchObject({ limit: 16, offset: 3 });
@@ -116,7 +116,7 @@ describe('arguments', patience, () => {
 });
 
 describe('a home', patience, () => {
-  it('that is relative is refused, and one that is missing is not made by a command that reads', async () => {
+  it('is refused when it is a relative path; reading commands do not create a missing home', async () => {
     using folder = temporaryFolder();
     const cwd = join(folder.path, 'here');
     await mkdir(cwd);

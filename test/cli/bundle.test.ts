@@ -51,7 +51,7 @@ describe('the commands in one file', { timeout: 120_000 }, () => {
   }, 120_000);
   afterAll(() => folder[Symbol.dispose]());
 
-  it('are used for what they hold, and nothing else', async () => {
+  it('serve exactly the commands that the bundle contains', async () => {
     const shown = await node('bin/geode.js', ['--help']);
     expect(shown).toMatchObject({ exitCode: 0, stderr: 'from the bundle\n' });
     expect(shown.stdout).toContain('Usage: geode COMMAND');
@@ -79,7 +79,7 @@ describe('the commands in one file', { timeout: 120_000 }, () => {
     expect(shown.stdout).toContain('Usage: geode command');
   });
 
-  it('are rebuilt when a source has changed, and only then', async () => {
+  it('are rebuilt only when a source has changed', async () => {
     change('Usage: geode', 'Used as: geode');
     await node('scripts/build-cli.ts');
     markBundle();

@@ -53,7 +53,7 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
   }, 120_000);
 
   it.skipIf(isSkipped)(
-    `AGT-1, AGT-4: its own screen goes on with the conversation, is left and comes back, outlives the host, and hands the conversation on${skipped}`,
+    `AGT-1, AGT-4: the terminal of the agent continues the chat, can be left and rejoined, survives the host, and shares the conversation${skipped}`,
     async () => {
       const claude = ['claude', '--chat', 'tui'];
       expect(await home.ok([...claude, '-q', 'the number is 41'])).toBe('Forty-one it is.\n');

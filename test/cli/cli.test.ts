@@ -104,7 +104,7 @@ describe('the command line', patience, () => {
   });
 
   it.skipIf(!docker.available || !registry.available)(
-    'RUN-7: exec pulls an image that is not on the engine, and says so',
+    'RUN-7: exec pulls a missing image and reports the pull',
     async () => {
       const engine = { socket: docker.available ? docker.socket : '' };
       await using store = await startRegistry();

@@ -174,7 +174,7 @@ describe.skipIf(!bubblewrap.available)(`commands that have answered${skipped}`, 
     },
   );
 
-  it('are all in the table, or have a reason', () => {
+  it('are all in the table, or are excluded with a reason', () => {
     const tried = table.flatMap(([args]) => [args.slice(0, 1).join(), args.slice(0, 2).join(' ')]);
     const names = commands.map(({ name }) => name);
     expect(names.filter((name) => without[name] === undefined && !tried.includes(name))).toEqual([]);

@@ -34,7 +34,7 @@ describe('geode config', { timeout: 60_000 }, () => {
     expect(overridden.stderr).toContain('the variable GEODE_SANDBOX_MEMORY overrides');
   });
 
-  it('refuses what is wrong, names the nearest setting, and keeps the file', async () => {
+  it('refuses an unknown setting or a wrong value, suggests the nearest setting, and keeps the file', async () => {
     await typed(['set', 'sandbox.memory', '1g']);
     const before = readFileSync(file(), 'utf8');
     const misspelt = await typed(['set', 'sandbox.memroy', '2g']);

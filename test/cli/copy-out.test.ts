@@ -39,7 +39,7 @@ describe.skipIf(!bubblewrap.available)(`cp out of a sandbox${reason}`, patience,
     }
   });
 
-  it('is bounded by the disk limit or --max, and leaves nothing', async () => {
+  it('is refused above the disk limit or --max, and leaves no files', async () => {
     const tooLarge = { code: 1, stderr: expect.stringContaining('takes more than') };
     expect(await cp('--max', '4m', 'copies:many', 'bounded')).toMatchObject(tooLarge);
     expect(await cp('--max', '1k', 'copies:many/0', 'bounded')).toMatchObject(tooLarge);
@@ -53,7 +53,7 @@ describe.skipIf(!bubblewrap.available)(`cp out of a sandbox${reason}`, patience,
     ['a folder that may not be read', 'refused', /refused\/b\\u001b\[31m: permission denied/],
     ['a link to the root of the sandbox', 'root', /\/workspace\/root\/\S+: \w/],
     ['3,000 folders in each other', 'deep', /its path is too long for this machine/],
-  ])('says what is wrong with %s', async (_, path, words) => {
+  ])('reports the error for %s', async (_, path, words) => {
     const { code, stdout, stderr } = await cp(`copies:${path}`, 'wrong');
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(words) });
     expect(stderr).not.toMatch(/link to the sandbox was lost|internal error/);

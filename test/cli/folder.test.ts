@@ -50,7 +50,7 @@ describe.skipIf(!bubblewrap.available)(
       return { folder, sync, read, inside };
     }
 
-    it('a folder that became a link out of it stays as it is, and everything else comes back', async () => {
+    it('does not copy back a folder replaced by a link that leads outside; copies everything else', async () => {
       const { folder, sync, read, inside } = await project({
         'lib/a.txt': 'a\n',
         'lib/b.txt': 'b\n',
@@ -94,7 +94,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(await readdir(folder)).toEqual(['a.txt']);
     });
 
-    it('a link through a link of the person leads out too; one that stays inside comes back', async () => {
+    it('treats a link through another link to the outside as leading out; copies back a link that stays inside', async () => {
       const { folder, sync, read, inside } = await project({ 'd/a.txt': 'a\n' });
       await symlink('/etc', join(folder, 'outside'));
       await inside('ln -s outside/passwd stolen; ln -s d/a.txt fine; ln -s ../d/a.txt d/also');
@@ -104,7 +104,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(await read('d/also')).toBe('a\n');
     });
 
-    it('a file with a second name outside of the folder is replaced, and the other name keeps what it had', async () => {
+    it('replaces a file with a hard link outside of the folder; the outside file keeps its content', async () => {
       const { folder, sync, read, inside } = await project({ 'one.txt': 'one\n', 'two.txt': 'two\n' });
       const other = [join(home.folder, `other-${number}`), join(home.folder, `another-${number}`)] as const;
       await link(join(folder, 'one.txt'), other[0]);

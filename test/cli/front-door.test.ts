@@ -6,7 +6,7 @@ import { geode } from './geode.ts';
 
 const { bubblewrap } = inject('engines');
 
-describe('what a person types first', { timeout: 120_000 }, () => {
+describe('first commands of a new user', { timeout: 120_000 }, () => {
   let home: ReturnType<typeof temporaryFolder>;
   beforeAll(() => {
     home = temporaryFolder();
@@ -53,7 +53,7 @@ describe('what a person types first', { timeout: 120_000 }, () => {
     [['run', 'pyhton', '-c', '1'], 1, 'There is no language "pyhton". Did you mean "python"?'],
     [['run', 'nofile.py'], 1, 'geode: No such file: nofile.py.\n  A relative path starts in'],
     [['run', '--file', 'no.csv', 'shell', '-c', '1'], 1, 'No such file: no.csv.'],
-  ])('geode %j is refused with what was meant', async (args, code, said) => {
+  ])('geode %j is refused with a suggestion', async (args, code, said) => {
     const refused = await typed(args);
     expect(refused.stderr).toContain(said);
     expect(refused.code).toBe(code);

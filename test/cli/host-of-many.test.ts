@@ -53,7 +53,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     await again.sees('scr1een');
   });
 
-  it('SBX-6: hosts that are killed again and again: every command ends, and none runs twice', async () => {
+  it('SBX-6: with hosts killed repeatedly, every command ends and none runs twice', async () => {
     await home.ok(['sandbox', 'create', 'chaos']);
     const killed = new Set<number>();
     let isOver = false;

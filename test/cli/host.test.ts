@@ -10,7 +10,7 @@ import { patience, patiently, sandboxHome } from './sandbox-home.ts';
 const { docker, registry } = inject('engines');
 
 describe('CLI-1: the life of a host (native)', patience, () => {
-  it('ends by itself when no command came for a while, and what runs goes on', async () => {
+  it('ends after an idle time without commands; running processes continue', async () => {
     await using home = await sandboxHome({ GEODE_RUNTIME_NAME: 'native', GEODE_SANDBOX_LINGER: '1' });
     await home.ok(['sandbox', 'create', 'short']);
     await home.ok(['sandbox', 'exec', '-b', 'short', '--', 'sleep', '1111']);
@@ -66,7 +66,7 @@ describe('CLI-1: the life of a host (native)', patience, () => {
     expect(await waiting).toMatchObject({ code: 0 });
   });
 
-  it('SBX-5, API-3: the gateway is the host too: commands work beside it, and it stops what is idle', async () => {
+  it('SBX-5, API-3: the gateway also serves as the host: commands use it, and it stops idle sandboxes', async () => {
     await using home = await sandboxHome({
       GEODE_RUNTIME_NAME: 'native',
       GEODE_SANDBOX_IDLE_TIMEOUT: '1',
@@ -162,7 +162,7 @@ describe.skipIf(!docker.available)('CLI-1: several commands at once on docker', 
     },
   );
 
-  it('a shell and others share a sandbox, and a killed host loses neither', async () => {
+  it('a shell and other commands share a sandbox; both survive the kill of the host', async () => {
     await using home = await sandboxHome(settings);
     await using me = home.sit(['shell', 'demo']);
     me.type('echo here > file; echo rea$((1))dy\r');

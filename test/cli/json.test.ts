@@ -120,7 +120,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     return schema.parse((await values(...typed)).at(-1));
   }
 
-  it('of sandboxes', async () => {
+  it('of sandbox commands matches its schemas', async () => {
     await values('sandbox create', ['demo']);
     await values('sandbox ls');
     await values('sandbox exec', ['demo', '--', 'sh', '-c', 'echo out; echo err >&2; echo x > file.txt']);
@@ -150,7 +150,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('sandbox rm', ['another']);
   });
 
-  it('of what sandboxes reach, and of what a person is asked', async () => {
+  it('of egress and approval commands matches its schemas', async () => {
     await values('egress default', ['--allow', 'example.com']);
     await values('egress ls', ['demo']);
     await values('egress allow', ['demo', 'example.com']);
@@ -183,7 +183,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('tools close', ['demo']);
   });
 
-  it('of code that is run', async () => {
+  it('of geode run matches its schema', async () => {
     await values('run', ['python', '-c', 'print(1)']);
     await values('exec', ['--', 'echo', 'out']);
     await values('repl', ['python'], { input: '1 + 1\n2 + 2\n' });
@@ -191,7 +191,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('runs show', [runs[0]?.id ?? '']);
   });
 
-  it('of agents, chats and schedules', async () => {
+  it('of agent, chat and schedule commands matches its schemas', async () => {
     replies.push({ text: 'An answer.' }, { text: 'Another answer.' });
     await values('agent', ['-m', 'a question']);
     await values('agent ls');
@@ -214,7 +214,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('claude', ['a question'], { refused: 'secret_missing' });
   });
 
-  it('of problems that are solved', async () => {
+  it('of solve commands matches its schemas', async () => {
     const code = {
       language: 'python',
       code: 'def double(n): return 2 * n',
@@ -237,7 +237,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('crystals rm', [key]);
   });
 
-  it('of memory', async () => {
+  it('of memory commands matches its schemas', async () => {
     const { id } = await value(z.object({ id: z.string() }), 'memory add', ['a', 'fact']);
     await values('memory get', [id]);
     await values('memory ls');
@@ -252,7 +252,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('memory rm', [id]);
   });
 
-  it('of the machine, its settings, keys and images', async () => {
+  it('of machine, config, key and image commands matches its schemas', async () => {
     const { id } = await value(z.object({ id: z.string() }), 'keys create', ['--scope', 'runs']);
     await values('keys list');
     await values('keys revoke', [id]);
@@ -272,7 +272,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('image prune');
   });
 
-  it('of backups', async () => {
+  it('of backup commands matches its schemas', async () => {
     await values('backup create', ['--name', 'one']);
     await values('backup ls');
     await values('backup verify', ['one']);
@@ -280,7 +280,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('backup restore', [`${world.machine.stateDir}-backups/one.geode`], { on: fresh });
   });
 
-  it('of hosts, which go on until Ctrl-C', async () => {
+  it('of commands that run a host until Ctrl-C matches its schemas', async () => {
     await using alone = hostWorld(settings());
     await values('host', [], { on: alone, untilInterrupt: true });
     await values('host stop', [], { on: alone });

@@ -19,8 +19,8 @@ function loadedBy(file: string, seen = new Set<string>()): ReadonlySet<string> {
   return seen;
 }
 
-describe('what a command loads', () => {
-  it('is the list of commands for --help, and nothing of them', () => {
+describe('modules that a command loads', () => {
+  it('include the list of commands for --help, but no command', () => {
     const loaded = [...loadedBy(path('main.ts'))].map((file) => relative(root, file));
     expect(loaded.filter((file) => /^src\/(?!cli|machine\/machine)/.test(file))).toEqual([]);
     expect(loaded.filter((file) => file.includes('commands/'))).toEqual([]);
@@ -35,7 +35,7 @@ describe('what a command loads', () => {
     'sandbox/cp',
     'sandbox/ps',
     'secrets/ls',
-  ])('is no schema, no server and no model for %s', (name) => {
+  ])('include no schema, server or model library for %s', (name) => {
     const loaded = [...loadedBy(path('perform.ts')), ...loadedBy(path(`commands/${name}.ts`))];
     const heavy = /^(zod|ws|hono|ai|pino|@.*)(\/|$)|\/src\/(host|api)\//;
     expect(loaded.filter((file) => heavy.test(file))).toEqual([]);

@@ -227,7 +227,7 @@ describe('CLI-1: geode gateway and keys', { timeout: 300_000 }, () => {
     await server.stop();
   });
 
-  test('MEM-9: audit finds what is wrong, and what it says to run removes it, with and without a host', async () => {
+  test('MEM-9: audit finds problems, and the commands that it suggests remove them, with and without a host', async () => {
     const ownHome = join(folder.path, 'audited-home');
     const ask = (...args: string[]) => geode(['memory', ...args], { home: ownHome });
     await ask('add', 'The API listens on port 8080.', '--id', 'port/old');
@@ -279,7 +279,7 @@ describe('CLI-1: geode gateway and keys', { timeout: 300_000 }, () => {
 });
 
 interface Started {
-  /** Its log so far. */
+  /** The lines that the server has logged so far. */
   readonly lines: () => readonly string[];
   readonly url: string;
   readonly key: string | null;

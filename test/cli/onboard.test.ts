@@ -226,7 +226,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('token_revoked') });
   });
 
-  it('CLI-1: without answers or a model it names what is missing, and exits with a failure', async () => {
+  it('CLI-1: without answers or a model it names the missing settings, and exits with a failure', async () => {
     await using home = await sandboxHome({});
     const empty = await home.run(['onboard', '--yes']);
     expect(empty).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--provider KIND') });
@@ -243,7 +243,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     expect(waiting).toMatchObject({ code: 0, stderr: expect.stringContaining('geode gateway') });
   });
 
-  it('CLI-1: tries a channel with the settings that the config has, and lists what it wrote', async () => {
+  it('CLI-1: tests a channel with the configured settings, and lists the settings that it wrote', async () => {
     await using telegram = await startTelegram();
     await using home = await sandboxHome({ BOT: telegramToken });
     await writeConfig(home, `{ "channels": { "telegram": { "api_url": "${telegram.url}" } } }`);
@@ -253,7 +253,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     expect(telegram.calls.map(({ method }) => method)).toEqual(['getMe']);
   });
 
-  it('refuses what does not work and changes nothing', async () => {
+  it('refuses settings that fail their check and changes no file', async () => {
     await using server = await startModelServer(model);
     await using home = await sandboxHome({ WRONG: 'a-wrong-key' });
     const anthropic = ['--provider', 'anthropic', '--model', 'm', '--base-url', `${server.url}/v1`];

@@ -30,7 +30,7 @@ function shown(to: { readonly isTTY: boolean; readonly json: boolean }): string 
 }
 
 describe('CLI-1: the progress of pulls and builds', () => {
-  it('is a bar and the line of the moment at a terminal, and both make room', () => {
+  it('shows a bar and the current line at a terminal, and erases both before other output', () => {
     const bar = `${'█'.repeat(15)}${'░'.repeat(15)}`;
     expect(shown({ isTTY: true, json: false })).toBe(
       `\rpulling debian ${bar} 50.0/100.0 MB layers\x1b[K\r\x1b[K` +
@@ -38,7 +38,7 @@ describe('CLI-1: the progress of pulls and builds', () => {
     );
   });
 
-  it('is whole lines in a pipe, and nothing for programs', () => {
+  it('prints whole lines to a pipe, and nothing with --json', () => {
     expect(shown({ isTTY: false, json: false })).toBe(
       'pulling debian\ngeode/base 1/2 FROM debian\ngeode/base 2/2 RUN true\n',
     );

@@ -38,7 +38,7 @@ describe('a reader that goes away', patience, () => {
     expect({ stdout, stderr }).toEqual({ stdout: '141\n', stderr: '' });
   });
 
-  it('that stops reading does not keep a command from ending on an interrupt', async () => {
+  it('that stops reading does not stop an interrupt from ending a command', async () => {
     const child = home.start('exec', '--runtime', 'native', '-q', '--', 'sh', '-c', 'echo $$ >&2; exec yes');
     child.stdout.pause();
     const ended = once(child, 'exit');
@@ -66,7 +66,7 @@ describe.skipIf(!bubblewrap.available)(
     });
     afterAll(() => home[Symbol.asyncDispose]());
 
-    it('ends sandbox exec and what it runs', async () => {
+    it('ends sandbox exec and its process', async () => {
       expect(await headOf(home, ['sandbox', 'exec', 'pipe', '--', 'yes'])).toEqual({
         stdout: 'y\n141\n',
         stderr: '',

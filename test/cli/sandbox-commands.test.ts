@@ -113,7 +113,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     expect(disowned).toEqual([]);
   });
 
-  it('PROC-1: a background process goes on after the command, and after kill -9 of it; its journal tells all', async () => {
+  it('PROC-1: a background process survives the end and the kill -9 of its command; its journal has all output', async () => {
     await home.ok(['sandbox', 'create', 'back']);
     const id = await background('back', counting);
     const tick = async (least: number) => {
@@ -192,7 +192,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     await patiently(async () => long.exitCode === 143, 'the end of what the first host ran');
   });
 
-  it('ps shows the whole tree, and what was disowned', async () => {
+  it('ps shows the whole process tree with disowned processes', async () => {
     await home.ok(['sandbox', 'create', 'tree']);
     await background('tree', 'sh -c "sleep 1111 & wait" & (setsid sleep 2222 &) ; wait');
     await background('tree', 'setsid sleep 3333 & exit 0');
@@ -254,7 +254,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     expect((await home.run(['sandbox', 'cp', 'cp:a', 'cp:b'])).code).toBe(2);
   });
 
-  it('FS-3: cp never writes outside of its target, whatever links the sandbox made', async () => {
+  it('FS-3: cp never writes outside of its target, also with hostile links in the sandbox', async () => {
     await home.ok(['sandbox', 'create', 'hostile']);
     const script =
       'mkdir evil; ln -s /etc/passwd evil/secret; ln -s ../../../outside evil/out; echo hi > evil/file';
@@ -340,7 +340,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     await home.ok(['sandbox', 'stop', 'busy']);
   });
 
-  it('says what is wrong, with the documented exit codes', async () => {
+  it('reports errors with the documented exit codes', async () => {
     const wrong: readonly (readonly [readonly string[], number, string])[] = [
       [['sandbox', 'exec', 'nobody', '--', 'true'], 125, 'geode sandbox create'],
       [['sandbox', 'stop', 'nobody'], 1, 'There is no sandbox'],

@@ -52,7 +52,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode shell${reason}`, patience, 
     expect(await me.over).toBe(7);
   });
 
-  it('PROC-1: a shell that was left goes on, and its screen comes back', async () => {
+  it('PROC-1: a detached shell continues, and joining it restores its screen', async () => {
     await using first = home.sit(['shell', 'left']);
     first.type('answer=42; echo before leaving\r');
     await first.sees(/^before leaving/m);
@@ -67,7 +67,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode shell${reason}`, patience, 
     expect(await again.over).toBe(0);
   });
 
-  it('PROC-1: after kill -9 a program of the whole screen is there as it was, and takes keys', async () => {
+  it('PROC-1: after kill -9 a full-screen program is shown unchanged and accepts keys', async () => {
     await home.ok(['sandbox', 'create', 'killed']);
     await home.ok(['sandbox', 'exec', 'killed', '--', 'sh', '-c', 'cat > full.py'], fullScreen);
     await using first = home.sit(['shell', 'killed', '--', 'python3', 'full.py']);
@@ -88,7 +88,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode shell${reason}`, patience, 
     expect(await again.over).toBe(0);
   });
 
-  it('lists terminals, starts another, joins the one that is named, and takes over from another window', async () => {
+  it('lists terminals, starts another, joins a terminal by name, and takes it over from another window', async () => {
     await using first = home.sit(['shell', 'many']);
     first.type('echo I am the fir$((1))st\r');
     await first.sees('fir1st');

@@ -22,7 +22,7 @@ describe.skipIf(!bubblewrap.available)(`geode tools${skipped}`, patience, () => 
   });
   afterAll(() => home[Symbol.asyncDispose](), 300_000);
 
-  it('the example of docs/mcp.md works as it stands there', async () => {
+  it('the example of docs/mcp.md runs unchanged', async () => {
     const words = await readFile(document, 'utf8');
     const example = /## In a sandbox[\s\S]*?```sh\n([\s\S]*?)```/.exec(words)?.[1] ?? '';
     expect(example.split('\n')).toHaveLength(6);

@@ -83,7 +83,7 @@ export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => voi
       expect(asked.join()).not.toContain('buzz');
     });
 
-    it('AGT-3: an interrupt is real: nothing of the turn runs afterwards, and the conversation goes on', async () => {
+    it('AGT-3: an interrupt ends every process of the turn, and the conversation continues', async () => {
       stage.steps['wait for long'] = [{ text: '', calls: [scene.run(wait)] }];
       stage.steps['are you there'] = [{ text: 'Yes.' }];
       const turn = stage.send('waits', 'wait for long');
@@ -112,7 +112,7 @@ export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => voi
 export function agentFailures(scene: DriverScene, stage: () => Stage): void {
   const { asksNobody, needsNoProgram } = scene;
   it.skipIf(asksNobody !== undefined)(
-    `asks a person for what no policy allows: once, for the session, or not at all${because(asksNobody)}`,
+    `asks a person when no policy allows a command: the person allows it once, for the session, or denies it${because(asksNobody)}`,
     async () => {
       const { steps, client } = stage();
       const touch = ['a', 'b', 'c', 'd'].map((name) => ({

@@ -34,7 +34,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
     const done = (found: Claim) => bus.finish(found, { state: 'done' });
     const reply = (lane: string, key: string) => ({ channel: 'web', lane, key, body: '{}' });
 
-    it('GW-1: keeps a message once, whatever number of times its channel delivers it', async () => {
+    it('GW-1: stores a message once when its channel delivers it several times', async () => {
       const first = await put('a', 'm1');
       expect(first.isNew).toBe(true);
       expect(await put('a', 'm1')).toEqual({ id: first.id, isNew: false });
@@ -95,7 +95,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       await done(held);
     });
 
-    it('GW-2: gives users turns: one who sends much does not hold up another', async () => {
+    it('GW-2: gives users turns: many messages of one user do not delay another user', async () => {
       for (let chat = 0; chat < 5; chat += 1)
         for (let step = 0; step < 3; step += 1)
           await put(`loud-${chat}`, `l${chat}-${step}`, { user: 'loud' });
@@ -148,7 +148,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(keyOf(await claim())).toBe('later');
     });
 
-    it('GW-2: says how many are before a message, in its lane and in all', async () => {
+    it('GW-2: counts the messages before a message, in its lane and in all lanes', async () => {
       await put('b', 'b1');
       await put('a', 'a1');
       await put('a', 'a2');
@@ -185,7 +185,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       ]);
     });
 
-    it('ends a message and stores its replies together, and keeps what came of it', async () => {
+    it('finishes a message and stores its replies and its record in one step', async () => {
       await put('a', 'a1');
       await bus.finish(await claimed(), {
         state: 'done',
@@ -205,7 +205,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(await bus.read('b', { after: 0, limit: 9 })).toEqual([]);
     });
 
-    it('sends replies of a lane in order, one at a time; one that is put off holds up those behind it', async () => {
+    it('sends replies of a lane in order, one at a time; a delayed reply blocks the replies behind it', async () => {
       for (const key of ['r1', 'r2']) expect(await bus.storeReply(reply('a', key))).toBe(true);
       expect(await bus.storeReply(reply('a', 'r1'))).toBe(false);
       await bus.storeReply(reply('b', 's1'));
@@ -239,7 +239,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await bus.counts()).unknown).toBe(0);
     });
 
-    it('GW-1: no reply overtakes one whose sending takes long', async () => {
+    it('GW-1: no reply overtakes a slow earlier reply', async () => {
       await bus.storeReply(reply('a', 'r1'));
       await bus.storeReply(reply('a', 'r2'));
       const slow = await bus.claimReply('web', 1_000);
@@ -276,7 +276,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await claimed()).message).toMatchObject({ tries: 2, reason: 'it failed' });
     });
 
-    it('GW-1: sends again what was cut off where that does no harm, in its order', async () => {
+    it('GW-1: sends an interrupted repeatable reply again, in its order', async () => {
       await bus.storeReply({ ...reply('a', 'r1'), isRepeatable: true });
       await bus.storeReply(reply('a', 'r2'));
       await bus.claimReply('web', 1_000);
@@ -288,7 +288,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await bus.counts()).unknown).toBe(0);
     });
 
-    it('recovers at once what a worker left that is gone', async () => {
+    it('recovers the claims of a dead worker at once', async () => {
       await put('a', 'a1');
       await bus.storeReply(reply('a', 'r1'));
       await claimed();

@@ -122,7 +122,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     expect(world.status()?.lastMessageAt).toBeGreaterThan(0);
   });
 
-  test('a file goes into the workspace whatever its name, and one comes out of it', async (platform) => {
+  test('stores a received file under a safe name in the workspace, and sends a file from the workspace', async (platform) => {
     await using world = await platformScene(name, platform, async function* ({ message }) {
       const [file] = message.attachments ?? [];
       yield resultOf(`Read ${file?.name.length} ${Buffer.from(file?.bytes ?? []).toString()}`);
@@ -228,7 +228,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     expect(texts(platform, ann)).toHaveLength(2);
   });
 
-  test('an answer that renders to nothing is read as it was written', async (platform) => {
+  test('sends an answer as plain text when its markup renders to nothing', async (platform) => {
     await using _world = await platformScene(name, platform, async function* () {
       yield resultOf('[note]: https://example.com/note');
     });
@@ -236,7 +236,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     await expect.poll(() => plain(texts(platform, platform.ann)), soon).toContain('https://example.com/note');
   });
 
-  test('waits as long as the rate limit of the platform demands, and neither loses nor repeats messages', async (platform) => {
+  test('waits for the rate limit of the platform, and loses or repeats no message', async (platform) => {
     await using _world = await platformScene(name, platform, echo);
     const { ann } = platform;
     platform.slowDown();

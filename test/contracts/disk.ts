@@ -48,7 +48,7 @@ export function diskContract(harness: () => Harness): void {
     });
 
     it.for(['one file', 'small files', 'fallocate', 'sparse', 'links'])(
-      'SBX-8: who fills the workspace with %s gets ENOSPC; the host does not, and the sandbox lives on',
+      'SBX-8: filling the workspace with %s gives ENOSPC inside; the host keeps its space, and the sandbox continues',
       async (how, { skip }) => {
         skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
         const sandbox = await open();
@@ -102,7 +102,7 @@ export function diskContract(harness: () => Harness): void {
       await eventually(async () => devices().length === 0, 'the end of the loop device');
     });
 
-    it('SBX-8: one that ended by itself holds nothing any more when it is halted, however often', async () => {
+    it('SBX-8: halting an ended sandbox, also several times, frees its mount, loop device, run folder and groups', async () => {
       const { runtime, options } = harness();
       const sandbox = await harness().open({ leaseMs: 1_000 });
       await sandbox.files.write('kept', 'yes');
@@ -142,9 +142,7 @@ export function diskContract(harness: () => Harness): void {
       if (wanted !== undefined) await expect(seen()).rejects.toMatchObject({ code: 'sandbox_gone' });
     });
 
-    it('SBX-8: a host that does not see the mount any more mounts the same disk again, not a second one', async ({
-      skip,
-    }) => {
+    it('SBX-8: a host that lost the mount mounts the same disk again, not a second one', async ({ skip }) => {
       skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
       const { runtime, options } = harness();
       const sandbox = await open();
@@ -183,7 +181,7 @@ export function diskContract(harness: () => Harness): void {
       expect(mounted().filter((line) => line.includes(sandbox.id))).toEqual([]);
     });
 
-    it('SBX-8: what a killed host left of a disk is removed, and nothing else with it', async ({ skip }) => {
+    it('SBX-8: removes the disk that a killed host left, and no other', async ({ skip }) => {
       skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
       const { runtime } = harness();
       const sandbox = await open();

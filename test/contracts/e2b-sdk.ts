@@ -175,7 +175,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         expect((await sandbox.commands.run(`cat "${seen}/ü c.txt"`)).stdout).toBe('third');
       });
 
-      it('API-2: refuses files that are not whole, and files as another user, and leaves what was there', async () => {
+      it('API-2: refuses incomplete files and files as another user, and keeps the earlier content', async () => {
         const { files } = sandbox;
         await files.write('packed.txt', 'before');
         const token = Reflect.get(sandbox, 'envdAccessToken') as string;
@@ -384,7 +384,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         await code.kill();
       });
 
-      it('API-2, SEC-2: shows nothing of one user to another, whatever token or key they have', async () => {
+      it('API-2, SEC-2: shows nothing of one user to another with any token or key', async () => {
         const stranger = opened.host.keys.create({
           user: 'stranger',
           scopes: ['sandboxes:read', 'sandboxes:write', 'runs'],

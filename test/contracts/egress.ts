@@ -243,7 +243,7 @@ except OSError: print('no way')
       expect(hosts.filter((host) => host !== `allowed.test:${plain.port}`)).toEqual([]);
     });
 
-    it('NET-2: is the only way out: there is no interface, no resolver and no datagram that leaves', async () => {
+    it('NET-2: is the only way out: the sandbox has no interface and no resolver, and no datagram leaves', async () => {
       await using sandbox = await harness.open();
       const opened = await hatchOf(sandbox, allowing(toHere('allowed.test', plain.port)));
       using _hatch = opened.hatch;

@@ -237,7 +237,7 @@ export function execContract(harness: () => Harness): void {
       expect((await sandbox.exec({ argv: ['pwd'], cwd: '/' })).stdout.trim()).toBe('/');
     });
 
-    it('RT-12: what cannot start is an error, not an exit code', async () => {
+    it('RT-12: a program that cannot start is an error, not an exit code', async () => {
       await expect(sandbox.exec({ argv: ['no-such-program'] })).rejects.toMatchObject({
         code: 'spawn_failed',
       });
@@ -250,7 +250,7 @@ export function execContract(harness: () => Harness): void {
       });
     });
 
-    it('PROC-1: refuses a command that makes no sense, by name', async () => {
+    it('PROC-1: refuses invalid arguments, timeouts and variables of a command', async () => {
       await expect(sandbox.exec({ argv: [''] })).rejects.toMatchObject({ code: 'invalid_input' });
       await expect(sandbox.exec({ argv: ['a\0b'] })).rejects.toMatchObject({ code: 'invalid_input' });
       await expect(sandbox.exec({ argv: ['true'], timeoutMs: 0 })).rejects.toMatchObject({
@@ -286,7 +286,7 @@ export function execContract(harness: () => Harness): void {
       else expect((await attempt).stdout.trim()).toBe('1234');
     });
 
-    it('PROC-1: brings its files along; one that cannot be written starts nothing', async () => {
+    it('PROC-1: writes the files of a command first; starts nothing when a file cannot be written', async () => {
       const bytes = Buffer.from([0, 255, 10, 13]);
       const { stdout } = await sandbox.exec({
         argv: ['cat', 'along/a b', 'along/é'],
@@ -310,14 +310,14 @@ export function execContract(harness: () => Harness): void {
       await own.stop();
     });
 
-    it('GL-8: a ping is answered, and a sandbox that has ended says so', async () => {
+    it('GL-8: answers a ping; a ping of an ended sandbox fails with sandbox_gone', async () => {
       const own = await harness().open();
       await own.ping();
       await own.stop();
       await expect(own.ping()).rejects.toMatchObject({ code: 'sandbox_gone' });
     });
 
-    it('PROC-1: lists processes with their children, also those that were disowned', async () => {
+    it('PROC-1: lists processes with their children, also disowned ones', async () => {
       const process = await sandbox.spawn({ argv: sh('sleep 61 & echo ready; wait'), timeoutMs: null });
       const reading = collect(process);
       await eventually(async () => reading.text().includes('ready'), 'the child');

@@ -131,7 +131,7 @@ export function filesContract(harness: () => Harness): void {
       await expect(sandbox.files.readText('facts/missing')).rejects.toMatchObject({ code: 'file_not_found' });
     });
 
-    it('FS-1: lists to a depth, in order, and says when it stops', async () => {
+    it('FS-1: lists to a depth, in order, and marks a truncated list', async () => {
       for (const path of ['tree/a/b/c.txt', 'tree/a/d.txt', 'tree/e.txt'])
         await sandbox.files.write(path, path);
       const names = async (depth: number) =>

@@ -110,7 +110,7 @@ export function lifecycleContract(harness: () => Harness): void {
       await expect(runtime.start(sandbox.id)).rejects.toMatchObject({ code: 'sandbox_gone' });
     });
 
-    it('SBX-6: one whose host was killed before its workspace was made, or was whole, starts all the same', async () => {
+    it('SBX-6: starts a sandbox whose host was killed while creating its workspace', async () => {
       const { runtime, options } = harness();
       const sandbox = await harness().open();
       await sandbox.halt();
@@ -125,7 +125,7 @@ export function lifecycleContract(harness: () => Harness): void {
       expect(existsSync(room.folder)).toBe(false);
     });
 
-    it('start takes over one that runs; a start that fails keeps the files', async ({ skip }) => {
+    it('start takes over a running sandbox; a failed start keeps the files', async ({ skip }) => {
       const { runtime, capabilities } = harness();
       skip(!capabilities.adoption, 'this runtime cannot adopt a sandbox');
       const sandbox = await harness().open();
@@ -193,7 +193,7 @@ export function lifecycleContract(harness: () => Harness): void {
       await runtime.remove(sandbox.id);
     });
 
-    it('GL-1: what a killed guest leaves behind ends with its room, and nothing else does', async () => {
+    it('GL-1: halting or removing a sandbox ends the processes of its killed guest, and no others', async () => {
       const { runtime, options } = harness();
       for (const end of [runtime.halt, runtime.remove]) {
         const seconds = String(100_000 + Math.random() * 100_000);

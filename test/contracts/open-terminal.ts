@@ -112,7 +112,7 @@ export function openTerminalContract(scene: TerminalScene): void {
       expect(eachOf(tools).every(({ summary }) => summary !== '')).toBe(true);
     });
 
-    it('DR-2: a session has a working folder of its own', async () => {
+    it('DR-2: each session has its own working folder', async () => {
       expect((await ask('/files/cwd')).body).toEqual({
         cwd: server.home,
         home: server.home,

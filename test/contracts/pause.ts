@@ -22,9 +22,7 @@ export function pauseContract(harness: () => Harness): void {
       await sandbox.stop();
     });
 
-    it('SBX-9: nothing happens in a paused sandbox, and everything continues afterwards', async ({
-      skip,
-    }) => {
+    it('SBX-9: a paused sandbox runs nothing, and continues everything afterwards', async ({ skip }) => {
       skip(!harness().capabilities.pause, 'this runtime cannot pause');
       const { sandbox, freezer } = await opened();
       const process = await sandbox.spawn({ argv: ['python3', '-c', counting], timeoutMs: null });
@@ -117,7 +115,7 @@ export function pauseContract(harness: () => Harness): void {
       }
     });
 
-    it('SBX-9: a pause that is cancelled, at whatever moment, leaves it running', async ({ skip }) => {
+    it('SBX-9: a pause cancelled at any moment leaves the sandbox running', async ({ skip }) => {
       skip(!harness().capabilities.pause, 'this runtime cannot pause');
       const { sandbox, freezer } = await opened();
       for (const ms of [0, 1, 2, 5, 10, 20, 40]) {
@@ -142,7 +140,7 @@ export function pauseContract(harness: () => Harness): void {
       await sandbox.stop();
     });
 
-    it('SBX-7: calls wait for the end of a hold, and one that has ended cannot be held', async ({ skip }) => {
+    it('SBX-7: calls wait for the end of a hold; holding an ended sandbox fails', async ({ skip }) => {
       skip(!harness().capabilities.pause, 'this runtime cannot pause');
       const { sandbox, freezer } = await opened();
       const held = await freezer.hold();
@@ -162,7 +160,7 @@ export function pauseContract(harness: () => Harness): void {
       await expect(freezer.hold()).rejects.toMatchObject({ code: 'sandbox_gone' });
     });
 
-    it('SBX-9: `start` takes a paused one over as it is', async ({ skip }) => {
+    it('SBX-9: `start` takes over a paused sandbox and leaves it paused', async ({ skip }) => {
       skip(!harness().capabilities.pause, 'this runtime cannot pause');
       const { sandbox, freezer } = await opened();
       await freezer.pause();

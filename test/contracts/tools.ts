@@ -52,7 +52,7 @@ export function toolContract({ name, missing, settings }: ToolWalls): void {
         expect(await opened.host.memory.in(other).list(), other).toMatchObject({ total: 0 });
     });
 
-    it('MCP-3: the bridge is the guest program, in a place where nobody inside can write', async () => {
+    it('MCP-3: the bridge is the guest program, in a folder that is read-only inside', async () => {
       const { server, place } = await sessions().open(sandbox);
       const { stdout } = await sandbox.exec({
         argv: ['/bin/sh', '-c', 'readlink "$(command -v geode-mcp)"; stat -c "%a %U" "$GEODE_MCP_SOCKET"'],

@@ -35,7 +35,7 @@ export function wallsContract(harness: () => Harness): void {
       server.close();
     });
 
-    it('RT-6: nothing on any network answers: v4, v6, names, metadata, the host and its bridges', async ({
+    it('RT-6: a sandbox reaches no network: IPv4, IPv6, names, metadata, the host or its bridges', async ({
       skip,
     }) => {
       skip(!harness().capabilities.isolation, 'this runtime has no walls');
@@ -101,7 +101,7 @@ export function wallsContract(harness: () => Harness): void {
       expect((await sandbox.exec({ argv: ['whoami'] })).stdout).toBe('sandbox\n');
     });
 
-    it("RT-6: mount tables do not tell where the operator's state lies", async ({ skip }) => {
+    it("RT-6: mount tables do not show the path of the operator's state", async ({ skip }) => {
       skip(!harness().capabilities.isolation, 'this runtime has no walls');
       const { stateDir, guestDir } = harness().options;
       const read = async (path: string) => (await sandbox.exec({ argv: ['cat', path] })).stdout;

@@ -199,7 +199,7 @@ for height in (1, 2):
       );
     });
 
-    test('memory: files are dropped into it, and it says how much it holds', async () => {
+    test('memory: imports dropped files, and shows the number of entries', async () => {
       const { page } = scene;
       await go('knowledge/memory');
       await dropFile(page, 'text=Drop files here, or choose them.', 'deploy.md', 'Deploys run on Mondays.');

@@ -56,7 +56,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     expect(await page.locator('#main').innerText()).not.toMatch(/run-end|process-exit|[{}]/);
   });
 
-  test('runs: code in an editor, its output as it comes, its exit code', async () => {
+  test('runs: runs code from an editor, and shows its live output and exit code', async () => {
     const { page } = scene;
     await go('runs');
     await page.getByText('Files and limits').click();

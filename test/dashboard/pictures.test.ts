@@ -59,7 +59,7 @@ describeDashboard('the pictures of the dashboard', { answer }, (scene) => {
     await page.emulateMedia({ colorScheme: 'light' });
   };
 
-  test('show a host on which something goes on', async () => {
+  test('show an active host', async () => {
     const { world } = scene;
     const { client } = world;
     await stage(client);

@@ -70,7 +70,7 @@ describeDashboard('the dashboard in bad times', { answer: () => ({ text: hostile
     await page.getByText('uname').first().waitFor();
   });
 
-  test('a network five times slower: what was asked for comes, in order', async () => {
+  test('on a network five times slower, requested pages arrive in order', async () => {
     const { world } = scene;
     const slow = await world.openOutside();
     const wire = await slow.context().newCDPSession(slow);
@@ -94,7 +94,7 @@ describeDashboard('the dashboard in bad times', { answer: () => ({ text: hostile
     await slow.context().close();
   });
 
-  test('by keyboard alone: a sandbox is made, used in a terminal, left again and removed', async () => {
+  test('by keyboard alone: create a sandbox, use its terminal, leave it and remove it', async () => {
     const { page, world } = scene;
     await go('');
     await heading('Home');

@@ -103,7 +103,7 @@ describeDashboard(
       await phone.context().close();
     });
 
-    test('pages of other origins can do nothing with the session, not even those of the same site', async () => {
+    test('pages of other origins, also of the same site, cannot use the session', async () => {
       const { page, world } = scene;
       const { url } = world;
       const attack = `<iframe src="${url}/"></iframe><script>

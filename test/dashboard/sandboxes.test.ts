@@ -33,7 +33,7 @@ describeDashboard(
       await page.getByText('Connected', { exact: true }).first().waitFor();
     });
 
-    test('RT-5: a sandbox: made, seen by another browser at once, with its figures and graphs', async () => {
+    test('RT-5: a new sandbox appears at once in another browser, with its figures and graphs', async () => {
       const { page, world } = scene;
       const other = await world.open();
       await go('sandboxes', other);

@@ -232,7 +232,7 @@ describe.skipIf(!bubblewrap.available)(`OpenAI's clients${skipped}`, { timeout: 
     });
   });
 
-  it('DR-3: a client that stops reading ends the turn, and the next message goes on', async () => {
+  it('DR-3: a client that stops reading ends the turn, and the next message continues the chat', async () => {
     const own = client('stopper', ['agents'], { 'X-Session-Id': 'stopped' });
     replies.push({ text: 'I wait.', calls: [{ tool: 'shell', input: { command: 'sleep 600' } }] });
     const stream = await own.chat.completions.create({
@@ -268,7 +268,7 @@ describe.skipIf(!bubblewrap.available)(`OpenAI's clients${skipped}`, { timeout: 
     expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed' } });
   });
 
-  it('DR-3: what an agent cannot do is refused with its reason', async () => {
+  it('DR-3: refuses unsupported request fields with the reason', async () => {
     const own = client('refused');
     const messages = [user('hi')];
     const wrong: [Partial<OpenAI.ChatCompletionCreateParamsNonStreaming>, string][] = [

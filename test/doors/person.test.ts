@@ -6,7 +6,7 @@ import { scopes } from '../../src/contract/keys.ts';
 const program: Caller = { user: 'webui', keyId: 'a', scopes, actsFor: 'self' };
 
 describe('a person behind a program', () => {
-  it('DR-5: gets the rights of the key, except those of operators and of the program itself', () => {
+  it('DR-5: gets the rights of the key, without operator rights and rights of the program itself', () => {
     const person = forPerson({ ...program, actsFor: 'anyone' }, 'ann');
     expect(person).toMatchObject({ user: 'webui+ann', actsFor: 'self' });
     expect(person.scopes).toEqual(scopes.filter((scope) => scope !== 'admin' && scope !== 'users'));
@@ -14,7 +14,7 @@ describe('a person behind a program', () => {
     expect(forPerson(program, undefined)).toBe(program);
   });
 
-  it('DR-5: is never another person, or a person of another program', () => {
+  it('DR-5: cannot act as another person or as a person of another program', () => {
     const programs = ['a', 'a+b', 'a.b', 'local'];
     const people = ['b', 'b+c', 'c', 'B', 'é', '', ' b', '_x', 'x'.repeat(65), '../b', 'b\n'];
     const users = programs.flatMap((user) =>

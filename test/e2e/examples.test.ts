@@ -25,7 +25,7 @@ describe('examples', { timeout: 300_000 }, () => {
   );
 
   it.skipIf(!bubblewrap.available)(
-    'GW-1: watch-telegram.ts lets Ann in, and answers her after kill -9 (bubblewrap)',
+    'GW-1: watch-telegram.ts allows Ann, and answers her after kill -9 (bubblewrap)',
     async () => {
       const settings = { GEODE_RUNTIME_NAME: 'bubblewrap' };
       const { code, stdout, stderr } = await run(

@@ -40,7 +40,7 @@ describe.skipIf(!bubblewrap.available)(
       }
     });
 
-    it('SH-3: what the policy blocks never reaches the sandbox', async () => {
+    it('SH-3: commands that the policy blocks never reach the sandbox', async () => {
       await sandbox.files.write('witness', 'x');
       await expect(tool().run({ command: 'rm witness; cat /etc/shadow' })).rejects.toMatchObject({
         code: 'command_blocked',

@@ -102,7 +102,7 @@ describe.skipIf(!bubblewrap.available)(
       await operator.sandboxes.remove('other');
     });
 
-    it('NET-3: a denied connection says so to the program and in the result of the command, and is not asked about again', async () => {
+    it('NET-3: a denied connection is reported to the program and in the result of the command, and the person is not asked again', async () => {
       await operator.sandboxes.getOrCreate('demo', { egress: ask });
       const before = server.seen.length;
       const denied = fetching('demo', url('/no'), url('/no'));
@@ -125,7 +125,7 @@ describe.skipIf(!bubblewrap.available)(
       await operator.sandboxes.remove('demo');
     });
 
-    it('only the operator can allow a private address, and nobody a name that leads to one', async () => {
+    it('only the operator can allow a private address; no user can allow a name that resolves to one', async () => {
       await operator.sandboxes.getOrCreate('inner', { egress: ask });
       const user = keyOf(['approvals', 'sandboxes:read', 'sandboxes:write']);
       const held = fetching('inner', url('/private'));
@@ -210,7 +210,7 @@ print(link.recv(1))
       expect(await operator.approvals.get(id)).toMatchObject({ state: 'withdrawn', decision: 'deny' });
     });
 
-    it('NET-3: learns the smallest policy that would have passed: exactly what was reached, and nothing beside it', async () => {
+    it('NET-3: learns a policy that allows exactly the reached hosts', async () => {
       await using echo = await echoUpstream();
       const here = { host: '127.0.0.1', private: true };
       await operator.sandboxes.getOrCreate('school', {
@@ -241,7 +241,7 @@ print(link.recv(1))
 );
 
 it.skipIf(!bubblewrap.available)(
-  'NET-3: a connection that nobody answers for is denied when its time is up, and a decision that came later is no use',
+  'NET-3: denies a connection without a decision at its deadline, and ignores a later decision',
   patience,
   async () => {
     await using world = hostWorld({ GEODE_RUNTIME_NAME: 'bubblewrap', GEODE_EGRESS_ASK_TIMEOUT: '1' });

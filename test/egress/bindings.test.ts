@@ -174,7 +174,7 @@ print(os.environ)
         expect(await filesHolding(place, realKey)).toEqual([]);
     });
 
-    it('lead to their own paths of their own upstream, and nowhere else', async () => {
+    it('reach only the paths of their own upstream', async () => {
       await using sandbox = await harness.open();
       using hatch = await hatchFor(sandbox);
       const before = upstream.seen.length;

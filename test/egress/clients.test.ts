@@ -347,7 +347,7 @@ await fetch('https://other.test/').catch((error) => console.log(error.message));
 });
 
 describe('native', () => {
-  it('gives programs the variables, and says that nothing is enforced', async () => {
+  it('gives programs the proxy variables, and reports enforced: false', async () => {
     const harness = await openHarness(nativeRuntime);
     try {
       await using plain = await httpUpstream();

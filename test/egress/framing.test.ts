@@ -91,7 +91,7 @@ describe('the framing of what crosses', () => {
   };
 
   it.for(ways)(
-    'NET-2: is one for each request, whatever the sandbox sends (by %s)',
+    'NET-2: the upstream reads each malformed message as one request or none (by %s)',
     { timeout: 120_000 },
     async (way) => {
       const [bytes, node] = way === 'opened tunnel' ? [rawTls, tls] : [raw, plain];

@@ -58,7 +58,7 @@ describe.skipIf(!bubblewrap.available)(
       await Promise.all([echo, plain].map((server) => server?.[Symbol.asyncDispose]()));
     });
 
-    it('leave room for others, cost little, end at a limit that says so, and are gone with the sandbox', {
+    it('leave room for other connections, use little memory, end at a reported limit, and end with the sandbox', {
       timeout: 300_000,
     }, async () => {
       const sandbox = await harness.open();

@@ -24,7 +24,7 @@ import { certificateFile, tlsUpstream, type Upstream } from './upstreams.ts';
 const { bubblewrap } = inject('engines');
 
 describe('the authority of a sandbox', () => {
-  it('signs for one host at a time, is known by what it stored, and has another key than the next', () => {
+  it('signs one certificate per host, is restored from its stored form, and has a key of its own', () => {
     const authority = Authority.create();
     const own = new X509Certificate(authority.certificate);
     expect(own.ca).toBe(true);
@@ -40,7 +40,7 @@ describe('the authority of a sandbox', () => {
 describe.skipIf(!bubblewrap.available)(
   `inspection in a sandbox that was ready${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
   () => {
-    it('NET-1: one from the pool gets its policy and its authority when it is claimed, and trusts no other', async () => {
+    it('NET-1: a sandbox from the pool gets its policy and authority when claimed, and trusts no other authority', async () => {
       await using tls = await tlsUpstream();
       await using world = await sandboxWorld('bubblewrap');
       const sandboxes = await world.host({
@@ -132,7 +132,7 @@ try:
 except OSError as error: print(type(error).__name__, getattr(error, 'reason', error))
 `;
 
-    it('NET-2: is honest about its name and its protocol, and takes no other name inside', async () => {
+    it('NET-2: shows the real host name and protocol in TLS, and refuses another Host inside', async () => {
       const target = `allowed.test:${tls.port}`;
       await within(inspected(), async (opened) => {
         const both = await python(
@@ -237,7 +237,7 @@ print(b'second' in got)
       });
     });
 
-    it('NET-1: denies some methods of a host that is open otherwise, and cuts what is open when a rule goes', async () => {
+    it('NET-1: denies single methods of an allowed host, and closes open connections when their rule is removed', async () => {
       const deny = [{ host: 'allowed.test', inspect: true, methods: ['POST'] }];
       const allow = [toHere('allowed.test', tls.port)];
       const code = `

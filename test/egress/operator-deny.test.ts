@@ -23,7 +23,7 @@ for path in paths:
 const spellings = ['/admin/x', '//admin/x', '/%61dmin/x', '/a/../admin/x', '/admin;a/x', '/admin%2fx'];
 
 describe.skipIf(!bubblewrap.available)(
-  `what the operator denies${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  `rules that the operator denies${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
   () => {
     let world: HostWorld;
     let opened: OpenedHost;
@@ -107,7 +107,7 @@ describe.skipIf(!bubblewrap.available)(
       expect((await egress.get()).policy.allow).toEqual([]);
     });
 
-    it('NET-1: is denied until the operator allows it by the same rule', async () => {
+    it('NET-1: a host stays denied until the operator allows it by the same rule', async () => {
       await operator.sandboxes.getOrCreate('lifted');
       await operator.sandboxes.of('lifted').egress.allow(['denied.test']);
       const { policy } = await operator.sandboxes.of('lifted').egress.get();

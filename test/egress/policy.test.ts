@@ -13,7 +13,7 @@ import { greeting, withEncryptedHello } from './client-hellos.ts';
 const web = (host: string, port = 443) => ({ host, port });
 
 describe('the policy', () => {
-  it('NET-1: lets pass what a rule names: the exact host, or what is below a wildcard, on its ports', () => {
+  it('NET-1: allows the exact host of a rule, or hosts below a wildcard, on its ports', () => {
     const policy = policyOf({ allow: ['example.com', '*.example.org:8443', 'npm'] });
     const passes = (host: string, port?: number) => decide(policy, web(host, port)).allowed;
     expect(policy.mode).toBe('allow-list');
@@ -47,7 +47,7 @@ describe('the policy', () => {
     expect(decide(policy, web('pypi.org')).allowed).toBe(false);
   });
 
-  it('NET-1: holds plain HTTP to methods and paths, and never lets such a rule open a tunnel', () => {
+  it('NET-1: limits plain HTTP to the methods and paths of a rule; such a rule never opens a tunnel', () => {
     const policy = policyOf({ allow: ['GET,HEAD http://example.com/api/*'] });
     const approvalPrompts = (method: string, path: string) =>
       decide(policy, { ...web('example.com', 80), http: { method, path } }).allowed;
@@ -63,7 +63,7 @@ describe('the policy', () => {
     expect(decide(policy, web('example.com', 443)).allowed).toBe(false);
   });
 
-  it('NET-1: holds HTTPS that is opened to methods and paths, and opens only what a live rule names', () => {
+  it('NET-1: limits inspected HTTPS to the methods and paths of a rule, and inspects only hosts of a live rule', () => {
     const policy = policyOf({
       allow: ['inspect:GET,HEAD https://api.example.com/v1/*', 'plain.example.com'],
     });
@@ -224,7 +224,7 @@ describe('hosts and addresses', () => {
 });
 
 describe('the first words of TLS', () => {
-  it('are parsed when complete; any part of them asks for more bytes', async () => {
+  it('are parsed when complete; an incomplete part asks for more bytes', async () => {
     const hello = await greeting('Allowed.TEST');
     expect(readClientHello(hello)).toEqual({ serverName: 'allowed.test', encryptedHello: false });
     expect(readClientHello(withEncryptedHello(hello))).toEqual({

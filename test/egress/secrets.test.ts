@@ -56,7 +56,7 @@ describe.skipIf(!bubblewrap.available)(
 
     const isIn = (text: string) => spellingsOf([value]).some((spelling) => text.includes(spelling));
 
-    it('NET-5: a secret that a binding used is nowhere to be found: not in output, env, /proc, journals, audit, memory, nor in any file', async () => {
+    it('NET-5: the secret of a used binding appears in no output, env, /proc, journal, audit, memory or file', async () => {
       const sandbox = ann.sandboxes.of('demo');
       const { stdout, exitCode } = await sandbox.exec({
         argv: ['python3', '-c', search],

@@ -46,8 +46,8 @@ const request = fc
   .map((given) => withoutUndefined(given) as unknown as Parameters<typeof decide>[1]);
 const spec = (given: EgressPolicy, bindings: readonly BindingSpec[] = []) => ({ policy: given, bindings });
 
-describe('what two policies have in common', () => {
-  it('MCP-4: lets nothing pass that one of them stops, private addresses and questions included', () => {
+describe('the intersection of two policies', () => {
+  it('MCP-4: allows nothing that one of them denies, including private addresses and questions', () => {
     fc.assert(
       fc.property(policy, policy, request, fc.constantFrom(0, 100, 500), (one, other, asked, now) => {
         const both = decide(checkPolicy(narrowedTo(spec(one), spec(other)).policy), asked, now);
@@ -62,7 +62,7 @@ describe('what two policies have in common', () => {
     );
   });
 
-  it('MCP-4: lets pass what both let pass, where no person is asked and no TLS is opened', () => {
+  it('MCP-4: allows what both allow, without questions and TLS inspection', () => {
     const plain = policy.map((given) => ({
       ...given,
       mode: given.mode === 'ask' ? ('allow-list' as const) : given.mode,
@@ -77,7 +77,7 @@ describe('what two policies have in common', () => {
     );
   });
 
-  it('MCP-4: has the bindings that both have, for the requests that both let pass', () => {
+  it('MCP-4: has the bindings of both, for the requests that both allow', () => {
     const binding = fc.record({ methods: maybe(methods), paths: maybe(paths) }).map((given) => ({
       ...(withoutUndefined(given) as unknown as Pick<BindingSpec, 'methods' | 'paths'>),
       name: 'tickets',

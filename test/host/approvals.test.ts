@@ -26,7 +26,7 @@ const clientOf = ({ host, gateway }: OpenedHost, user: string, scopes: Scopes = 
 type Scopes = Parameters<OpenHost['keys']['create']>[0]['scopes'];
 
 describe('approvals', () => {
-  it('ask a person over the API, tell who asked at once, and keep who decided', async () => {
+  it('ask a person over the API, return the decision to the asker at once, and record who decided', async () => {
     await using world = hostWorld();
     const opened = await world.open();
     const { approvals } = opened.host;
@@ -80,7 +80,7 @@ describe('approvals', () => {
     expect(JSON.stringify(events)).not.toContain('rm -rf');
   });
 
-  it('carry the answer to a question, and take only what was offered', async () => {
+  it('return the answer to a question, and refuse answers that were not offered', async () => {
     await using world = hostWorld();
     const { host, socket } = await world.open();
     const ann = createClient(unixTransport(socket.path)).as('ann');
@@ -162,7 +162,7 @@ describe('approvals', () => {
     expect(second.host.approvals.get('ann', open?.id ?? '')).toMatchObject({ state: 'expired' });
   });
 
-  it('are bounded: one sandbox cannot flood a person, and nothing is shortened', async () => {
+  it('refuse requests above their limits: one sandbox cannot flood a person, and no request is shortened', async () => {
     await using world = hostWorld();
     const { host } = await world.open();
     const { approvals } = host;

@@ -72,7 +72,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 describe('a backup of a running host', () => {
-  it('is one private file with an event and a line in the list', async () => {
+  it('creates one private file, an event and a list entry', async () => {
     const client = clientOf(first);
     const listed = await client.backups.list();
     expect(listed.map(({ name, encrypted }) => ({ name, encrypted }))).toEqual([
@@ -151,7 +151,7 @@ describe('a backup of a running host', () => {
     },
   );
 
-  it('OPS-2: is consistent while another connection writes without a pause', async () => {
+  it('OPS-2: is consistent while another connection writes continuously', async () => {
     await using busy = hostWorld();
     const opened = await busy.open();
     const writes = new AbortController();

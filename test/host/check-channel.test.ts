@@ -9,7 +9,7 @@ import { startWhatsApp, whatsAppKeys } from '../fixtures/whatsapp-server.ts';
 
 const failed = (words: string) => ({ code: 'channel_failed', message: expect.stringContaining(words) });
 
-it('CLI-1: says what is wrong with the token of a Telegram or a Discord bot', async () => {
+it('CLI-1: reports the error of a wrong Telegram or Discord bot token', async () => {
   await using telegram = await startTelegram();
   const onTelegram = (secret: string) => checkChannel('telegram', { api_url: telegram.url }, { secret });
   await expect(onTelegram('123:wrong')).rejects.toMatchObject(failed('Unauthorized (401)'));
@@ -24,7 +24,7 @@ it('CLI-1: says what is wrong with the token of a Telegram or a Discord bot', as
   await expect(onDiscord(discordToken, 'all')).rejects.toMatchObject(failed('Message Content Intent'));
 });
 
-it('CLI-1: says which of the two tokens of Slack is wrong', async () => {
+it('CLI-1: reports which of the two Slack tokens is wrong', async () => {
   await using slack = await startSlack();
   const check = (secret: string, app: string) =>
     checkChannel('slack', { api_url: slack.url }, { secret, app_secret: app });

@@ -42,7 +42,7 @@ describe('one host', () => {
     });
   });
 
-  it('the socket and its folder are closed to others, and nobody speaks to a socket that is not theirs', async () => {
+  it('the socket and its folder are private, and a client refuses a socket that others can open', async () => {
     await using world = hostWorld();
     const opened = await world.open();
     const { path } = opened.socket;
@@ -67,7 +67,7 @@ describe('one host', () => {
     },
   );
 
-  it('opens memory when somebody first asks for it, and tells each user of their own events', async () => {
+  it('opens memory at the first request, and sends each user only their own events', async () => {
     await using world = hostWorld();
     const opened = await world.open();
     const { events, memory } = opened.host;
@@ -122,7 +122,7 @@ describe('one host', () => {
     });
   });
 
-  it('a host that nobody asks for memory opens none', async () => {
+  it('does not open memory without a memory request', async () => {
     await using world = hostWorld();
     const file = join(world.machine.stateDir, 'memory.db');
     await using host = await world.openParts();

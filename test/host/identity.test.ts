@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkUser } from '../../src/base/identity.ts';
 import { sandboxWorld } from '../sandboxes/world.ts';
 
-describe('one identity', () => {
+describe('the identity of the local user', () => {
   it('a name of a user is the same everywhere, and hostile ones are refused', () => {
     for (const name of ['local', 'ann', 'telegram:42', 'ann@example.com', '0', 'x'.repeat(128)])
       expect(checkUser(name)).toBe(name);
@@ -10,7 +10,7 @@ describe('one identity', () => {
       expect(() => checkUser(name)).toThrow(expect.objectContaining({ code: 'invalid_input' }));
   });
 
-  it('sandboxes of the login name become those of the local user, once, with all that runs in them', async () => {
+  it('moves running sandboxes of the login name to the local user, once', async () => {
     await using world = await sandboxWorld('native');
     const before = await world.host();
     const sandbox = await before.of('root').getOrCreate('demo', { labels: { team: 'a' } });

@@ -12,7 +12,7 @@ import { hostWorld } from './world.ts';
 const clients = 20;
 
 describe('a host that is killed', { timeout: 300_000 }, () => {
-  it('in the midst of twenty clients: each hears of it, nothing that was acknowledged is lost, another host goes on', async () => {
+  it('a host killed with twenty clients: each client gets an error, no acknowledged write is lost, the next host continues', async () => {
     await using world = hostWorld();
     await using hosts = new AsyncDisposableStack();
     const { stateDir } = world.machine;

@@ -173,7 +173,7 @@ for (const wall of ['bubblewrap', 'docker'] satisfies Wall[]) {
       await sandbox.kill();
     });
 
-    it('RT-7: no tool of MCP takes limits, and its sandboxes have those of the host', async () => {
+    it('RT-7: MCP tools accept no limits, and their sandboxes have the limits of the host', async () => {
       const { secret } = opened.host.keys.create({
         user: 'mia',
         scopes: ['sandboxes:write', 'sandboxes:read'],

@@ -4,7 +4,7 @@ import { eventually } from '../contracts/harness.ts';
 import { sandboxWorld } from '../sandboxes/world.ts';
 
 describe('events of sandboxes', () => {
-  it('say what was done to a sandbox and what ran in it, with its user, in order, and no argument', async () => {
+  it('report each change and process of a sandbox in order, with its user and without arguments', async () => {
     await using world = await sandboxWorld('native');
     const told: (readonly [string, EventBody])[] = [];
     const sandboxes = await world.host({ events: { emit: (user, event) => void told.push([user, event]) } });

@@ -177,7 +177,7 @@ describe('the version of the state', () => {
   it.each([
     ['an unknown chapter', "INSERT INTO chapters VALUES ('planets', 1)", 'unknown chapter "planets"'],
     ['a newer chapter', "UPDATE chapters SET version = 99 WHERE name = 'events'", 'chapter events 99'],
-  ])('is noticed by %s, also without a mark', async (_, change, found) => {
+  ])('of a newer Geode is detected by %s, also without a version file', async (_, change, found) => {
     await using world = hostWorld({ GEODE_SANDBOX_LINGER: '0' });
     const stateDir = await stateDirOf(world);
     await (await world.openParts())[Symbol.asyncDispose]();
@@ -197,7 +197,7 @@ describe('the version of the state', () => {
     writeFileSync(ledger, whole);
   });
 
-  it('of 0.1.0 is brought up to date: keys, secrets, memory, chats, schedules and workspaces are there', async () => {
+  it('migrates from 0.1.0 with keys, secrets, memory, chats, schedules and workspaces', async () => {
     await using world = hostWorld();
     const stateDir = await stateDirOf(world);
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });

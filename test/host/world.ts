@@ -12,9 +12,9 @@ export interface HostWorld extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   readonly machine: Machine;
   readonly warnings: string[];
-  /** In this process, with its sandboxes but no pool, on its socket and on a free port. */
+  /** Opens a host in this process, without a sandbox pool, on its socket and on a free port. */
   open(): Promise<OpenedHost>;
-  /** The parts alone, which nobody serves; the caller disposes of it. */
+  /** Opens the parts of the host without a server; the caller disposes of it. */
   openParts(): Promise<OpenHost>;
 }
 
@@ -24,7 +24,7 @@ export interface OpenedHost extends AsyncDisposable {
   readonly gateway: Gateway;
 }
 
-/** No model: what is stored is found by its words. */
+/** Without an embedding model, memory finds entries by their words. */
 const settings = {
   GEODE_RUNTIME_NAME: 'native',
   GEODE_SANDBOX_READY: '0',

@@ -56,7 +56,7 @@ describe.skipIf(!docker.available)(`images of Geode, built by Docker${skipped}`,
     expect(stderr).not.toContain('pulling');
   });
 
-  it('AGT-6: the ledger has the digest of each, and what it was built on', { timeout: 300_000 }, async () => {
+  it('AGT-6: the ledger stores the digest and the base of each image', { timeout: 300_000 }, async () => {
     const { images } = await home.json<{ images: BuiltImage[] }>(['image', 'ls']);
     expect(images.map(({ name }) => name)).toEqual(['base', 'agent', 'full']);
     for (const { id, sizeBytes } of images) {
@@ -134,7 +134,7 @@ describe.skipIf(!docker.available)(`images of Geode, built by Docker${skipped}`,
     await ended;
   });
 
-  it('AGT-6: a build of the same base is done at once, and removal takes the name away', {
+  it('AGT-6: a second build of the same base reuses the image, and removal removes the name', {
     timeout: 300_000,
   }, async () => {
     const before = await home.json<{ images: BuiltImage[] }>(['image', 'ls']);
@@ -146,7 +146,7 @@ describe.skipIf(!docker.available)(`images of Geode, built by Docker${skipped}`,
     expect(images.map(({ name }) => name)).toEqual(['base', 'agent']);
   });
 
-  it('refuses with the reason: an unknown image, a base that nobody has, a base without a tag', {
+  it('refuses an unknown image, a missing base and a base without a tag, with the reason', {
     timeout: 300_000,
   }, async () => {
     const unknown = await home.run(['image', 'build', 'huge']);
@@ -164,7 +164,7 @@ describe.skipIf(!docker.available)(`images of Geode, built by Docker${skipped}`,
     expect(JSON.parse(untagged.stdout)).toMatchObject({ code: 'invalid_input' });
   });
 
-  it('says that there is no engine', { timeout: 300_000 }, async () => {
+  it('reports that no engine runs', { timeout: 300_000 }, async () => {
     await using none = await sandboxHome({
       GEODE_DOCKER_HOST: 'unix:///nowhere/docker.sock',
       GEODE_RUNTIME_NAME: 'native',

@@ -48,7 +48,7 @@ describe('images of an archive', () => {
     expect(await readdir(join(folder, 'images/drafts'))).toEqual([]);
   });
 
-  it('OCI-1: prunes images that no sandbox was made of, and keeps those in use', async () => {
+  it('OCI-1: prunes unused images, and keeps images of sandboxes', async () => {
     const used: string[] = ['kept:1'];
     const own = storeIn(folder, undefined, async () => used);
     await own.load(Readable.from([await archiveOf('kept:1', { etc: 'one' })]));
@@ -108,7 +108,7 @@ describe.skipIf(!registry.available || !docker.available)('images of a real regi
 });
 
 describe.skipIf(!docker.available)('archives', () => {
-  it('of docker save are taken in with their names; text is refused', async () => {
+  it('of docker save are imported with their names; text is refused', async () => {
     if (!docker.available) throw new Error('unreachable');
     await loadFrom(docker.socket, store, ['geode-test/distroless:1']);
     const image = await store.open('geode-test/distroless:1');
@@ -119,7 +119,7 @@ describe.skipIf(!docker.available)('archives', () => {
     expect(await readdir(join(folder, 'images/drafts'))).toEqual([]);
   });
 
-  it('with a link out of them are refused', async () => {
+  it('with a link that leads out are refused', async () => {
     const archive = pack();
     archive.entry(
       { name: 'manifest.json' },
@@ -141,7 +141,7 @@ describe('a registry that lies', () => {
   });
   afterEach(() => served.stop());
 
-  it('serves an honest image first', async () => {
+  it('can be used when it serves a correct image', async () => {
     await pulled(served.image);
     expect(await readFile(join((await store.open(served.image)).root, 'hello'), 'utf8')).toBe('hello');
   });
@@ -182,7 +182,7 @@ describe('a registry that lies', () => {
     expect(await readdir(join(folder, 'images/drafts')).catch(() => [])).toEqual([]);
   });
 
-  it('that hangs is left when the caller leaves', async () => {
+  it('that hangs is disconnected when the caller cancels the pull', async () => {
     served.hang();
     const stop = new AbortController();
     const pulling = (async () => {

@@ -21,7 +21,7 @@ const second = {
 };
 
 describe('the ledger', () => {
-  it('API-3: brings its tables up to date, once, and keeps what is in them', () => {
+  it('API-3: migrates its tables once, and keeps their rows', () => {
     const file = join(folder, 'deep', 'ledger.db');
     {
       using ledger = new Ledger(file, [first]);
@@ -34,7 +34,7 @@ describe('the ledger', () => {
     }
   });
 
-  it('is closed when it is let go of: its write-ahead log is then in the file', () => {
+  it('merges its write-ahead log into the file when it is closed', () => {
     const file = join(folder, 'ledger.db');
     const ledger = new Ledger(file, [first]);
     ledger.write((sql) => sql.run`INSERT INTO things (name) VALUES ('one')`);

@@ -5,7 +5,7 @@ import { eachOf } from '../each-of.ts';
 
 const megabyte = 1024 ** 2;
 
-it('GL-3: floods that nobody reads starve neither commands, files nor tunnels, and grow neither side', async () => {
+it('GL-3: unread floods do not block commands, files or tunnels, and do not grow the memory of either side', async () => {
   const harness = await openHarness(nativeRuntime);
   try {
     const sandbox = await harness.open();

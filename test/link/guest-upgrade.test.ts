@@ -39,7 +39,7 @@ describe('GL-6: a guest of another version', () => {
     return () => folder[Symbol.dispose]();
   });
 
-  it('GL-6: a sandbox made before an upgrade goes on with its guest, processes and files', async () => {
+  it('GL-6: a sandbox from before an upgrade keeps its guest, processes and files', async () => {
     const guestDir = await buildOther(folder.path, '0.0.1');
     await using options = await testOptions();
     const older = nativeRuntime({ ...options, guestDir });
@@ -64,7 +64,7 @@ describe('GL-6: a guest of another version', () => {
     await restarted.stop();
   }, 300_000);
 
-  it('GL-6: one that speaks another protocol is refused with what to do, and nothing is left of it', async () => {
+  it('GL-6: refuses a guest with another protocol, with the command to run, and leaves no connection', async () => {
     const guestDir = await buildOther(folder.path, '99.0.0', 99);
     await using options = await testOptions();
     const runtime = nativeRuntime({ ...options, guestDir });

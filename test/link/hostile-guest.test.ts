@@ -125,7 +125,7 @@ describe('a hostile guest', () => {
     await Promise.all(silent.map(({ closed }) => closed));
   });
 
-  it('GL-6: another protocol is refused at once, with what to do', async () => {
+  it('GL-6: refuses a guest with another protocol at once, with a hint', async () => {
     await using hostile = await pose(() => {}, { protocol: 2 });
     await expect(hostile.open()).rejects.toMatchObject({
       code: 'guest_version',
@@ -133,13 +133,13 @@ describe('a hostile guest', () => {
     });
   });
 
-  it('GL-5: what poses as an unclaimed guest later on is not told the secret', async () => {
+  it('GL-5: the host sends no secret to a false guest that claims to be new', async () => {
     await using hostile = await pose(() => {}, { fresh: false });
     await expect(hostile.open(800)).rejects.toMatchObject({ code: 'sandbox_not_ready' });
     expect(hostile.heard).toEqual([]);
   });
 
-  it('GL-5: nor is what claims to know it', async () => {
+  it('GL-5: the host sends no secret to a false guest that claims to know it', async () => {
     await using hostile = await pose(() => {}, { fresh: false, claimed: true, knows: newSecret() });
     await expect(hostile.open(800)).rejects.toMatchObject({ code: 'sandbox_not_ready' });
     expect(hostile.heard).toEqual([]);
@@ -214,7 +214,7 @@ describe('a hostile guest', () => {
     await link.close();
   });
 
-  it('GL-8: nor does a call hang that was given no deadline: it has one of its own', async () => {
+  it('GL-8: a call without a deadline of its caller ends at its own deadline', async () => {
     await using hostile = await pose(() => {});
     const link = await hostile.open();
     await expect(guestFiles(link, 'sandbox').stat('/x')).rejects.toMatchObject({ code: 'timed_out' });

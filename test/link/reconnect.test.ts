@@ -13,7 +13,7 @@ import { eventually } from '../contracts/harness.ts';
 import { startGuest } from './guest-process.ts';
 
 describe('a link that breaks', () => {
-  it('GL-7: neither loses nor doubles a byte, however often it breaks', async () => {
+  it('GL-7: loses and repeats no byte over many breaks', async () => {
     await using guest = await startGuest();
     const link = await guest.open();
     const journal = journalFiles(join(guest.folder, 'journals')).open('numbers');
@@ -48,7 +48,7 @@ describe('a link that breaks', () => {
     expect(replayed).toBe(whole);
   });
 
-  it('GL-7: a process goes on while there is no host at all', async () => {
+  it('GL-7: a process continues while no host runs', async () => {
     await using guest = await startGuest();
     const link = await guest.open();
     const command = guestCommand('alone', {
@@ -69,7 +69,7 @@ describe('a link that breaks', () => {
     await again.close();
   });
 
-  it('GL-5: only who knows the secret is let in, on both sides', async () => {
+  it('GL-5: guest and host both refuse a peer without the secret', async () => {
     await using guest = await startGuest();
     const link = await guest.open();
     await link.close();
@@ -98,7 +98,7 @@ describe('a link that breaks', () => {
     for (const connection of [...idle, noise]) connection.destroy();
   });
 
-  it('SBX-7: a guest that is held still for many heartbeats keeps its connection; one that hangs does not', async () => {
+  it('SBX-7: a frozen guest keeps its connection over many missed heartbeats; a hanging guest loses it', async () => {
     await using guest = await startGuest();
     const pingEveryMs = 500;
     const link = await Link.open(guest.options({ pingEveryMs }), { deadlineMs: 10_000 });

@@ -34,7 +34,7 @@ describe.skipIf(!bubblewrap.available)(`MCP on a host with keys${skipped}`, { ti
     return client;
   };
 
-  it('MCP-5: nobody connects without a key, with a wrong one, or with one that was revoked', async () => {
+  it('MCP-5: refuses a connection without a key, with a wrong key and with a revoked key', async () => {
     const { key, secret } = keyOf('alice');
     const wrong = `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
     for (const given of [undefined, wrong]) await expect(connect(given)).rejects.toThrow(/401|unauthorized/i);
@@ -45,7 +45,7 @@ describe.skipIf(!bubblewrap.available)(`MCP on a host with keys${skipped}`, { ti
     await expect(connect(secret)).rejects.toThrow(/401|unauthorized/i);
   });
 
-  it('MCP-5: sandboxes, commands, files, runs and memory work with a key, and are those of its user', async () => {
+  it('MCP-5: sandboxes, commands, files, runs and memory work with a key, and belong to its user', async () => {
     const alice = await connect(keyOf('alice').secret);
     await done(alice, 'sandbox_create', { chat: 'served' });
     await done(alice, 'file_write', { chat: 'served', path: 'a.txt', content: 'hello' });

@@ -35,7 +35,7 @@ const record = (tool: string, at = Date.now()): ToolCallRecord => ({
 const auditOf = (keepMs = 3_600_000) => new CallAudit(ledger, { mostRecords: 500, keepMs });
 
 describe('the record of calls', () => {
-  it('MCP-2: has every call as soon as it is answered, and tells of a flood in few events', async () => {
+  it('MCP-2: stores every call when it is answered, and reports a flood in few events', async () => {
     const audit = auditOf();
     const events = new EventLog(ledger);
     {
@@ -55,7 +55,7 @@ describe('the record of calls', () => {
     expect(told.get('other')).toEqual([1]);
   });
 
-  it('keeps what was called while it was being closed, and a full ledger fails no call', async () => {
+  it('stores calls made while it closes; a full ledger fails no call', async () => {
     const events = new EventLog(ledger);
     const log = new CallLog({ audit: auditOf(), events, log: noLog });
     void log.add(record('echo'));
@@ -65,7 +65,7 @@ describe('the record of calls', () => {
     await log.add(record('echo'));
   });
 
-  it('writes a call that ends after the close at once, and waits for nothing with a closed ledger', async () => {
+  it('stores a call that ends after the close at once, and does not wait for a closed ledger', async () => {
     const warnings: string[] = [];
     const warn = (_facts: unknown, message?: string) => void warnings.push(message ?? '');
     const log = new CallLog({
@@ -106,7 +106,7 @@ describe('the record of calls', () => {
 });
 
 describe('a connection with many calls at once', () => {
-  it('lets others have their turn between them, and loses none', async () => {
+  it('gives other connections turns between its calls, and loses no call', async () => {
     const busy = duplexPair();
     const quiet = duplexPair();
     const order: string[] = [];

@@ -135,7 +135,7 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: /mcp${reason}`, { timeout: 180_00
     expect(refused).toBe('refused');
   });
 
-  it('bounds what a command says', async () => {
+  it('truncates long output of a command', async () => {
     const client = await connect('alice');
     await done(client, 'sandbox_create', { chat: 'loud' });
     const { stdout, truncated } = await done(client, 'exec', {

@@ -31,7 +31,7 @@ const versions = ['2025-06-18', 'newest'];
 for (const { name, engine, settings } of walls) {
   const reason = engine.available ? '' : ` (skipped: ${engine.reason})`;
   describe.skipIf(!engine.available)(`a host that is killed, seen from a ${name} sandbox${reason}`, () => {
-    it('MCP-1, MCP-3: the official client inside goes on through the same bridge with the next host', {
+    it('MCP-1, MCP-3: the official client inside continues through the same bridge with the next host', {
       timeout: 300_000,
     }, async () => {
       await using world = hostWorld({ ...settings, GEODE_SECURITY_MOUNT_ROOTS: JSON.stringify([packages]) });

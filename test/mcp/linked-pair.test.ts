@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { linkedPair } from '../../src/mcp/sessions/linked-pair.ts';
 
-it('carries what is written, and ends both ends when one is destroyed', async () => {
+it('carries written bytes, and closes both ends when one is destroyed', async () => {
   const [one, other] = linkedPair();
   one.write('from one\n');
   expect(String((await once(other, 'data'))[0])).toBe('from one\n');

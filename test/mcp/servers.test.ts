@@ -89,7 +89,7 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
     return { text: first?.type === 'text' ? first.text : '', failed: isError };
   };
 
-  it('MCP-4: a real server from npm runs in a sandbox of its own; its tools are offered under its name, as far as they are allowed', async () => {
+  it('MCP-4: a real server from npm runs in its own sandbox; its allowed tools are offered under its name', async () => {
     await using session = await inside('everything__*', 'memory_search');
     const { tools } = await session.client.listTools();
     expect(tools.map(({ name }) => name).toSorted()).toEqual([
@@ -124,7 +124,7 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
     await expect(others).rejects.toMatchObject({ code: 'invalid_input' });
   });
 
-  it('MCP-4: what a server says is bounded, and a server that does not answer holds nobody up for long', async () => {
+  it('MCP-4: output of a server is limited, and a silent server times out', async () => {
     await using session = await inside('bad__*', 'everything__*');
     const { tools } = await session.client.listTools();
     const names = tools.map(({ name }) => name).filter((name) => name.startsWith('bad__'));
@@ -179,7 +179,7 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
     expect(again.text).toBe('hello');
   });
 
-  it('MCP-4: one that cannot start says why, and the session has its other tools', async () => {
+  it('MCP-4: a server that cannot start reports the reason, and the session has its other tools', async () => {
     await using session = await inside('missing__*', 'memory_search');
     expect((await session.client.listTools()).tools.map(({ name }) => name)).toEqual(['memory_search']);
     const servers = await createClient(unixTransport(opened.socket.path)).tools.servers();
@@ -209,7 +209,7 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
     expect(JSON.stringify(await client.tools.calls({ limit: 100 }))).not.toContain(key);
   });
 
-  it('MCP-4: a server behind a binding gets its credential as the binding says, never gives it away, and is bounded', async () => {
+  it('MCP-4: a server behind a binding gets its credential from the binding, never shows it, and has limited output', async () => {
     const operator = createClient(unixTransport(opened.socket.path));
     await operator.secrets.set('keyed', key);
     await using session = await inside('keyed__*', 'astray__*', 'denied__*');

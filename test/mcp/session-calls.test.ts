@@ -48,7 +48,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     return promise;
   };
 
-  it('MCP-2: are in the audit and among the events, with the caller and without secrets', async () => {
+  it('MCP-2: calls are in the audit and the events, with the caller and without secrets', async () => {
     await open('memory_store', 'memory_search');
     await using inside = await connectIn(sandbox);
     const secret = `sk-ant-${'a1'.repeat(30)}`;
@@ -221,7 +221,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     for (const { id } of schedules.list('calls')) schedules.remove('alice', id);
   });
 
-  it('MCP-4: writes the memory of its own chat, and changes no entry of another, by whatever id', async () => {
+  it('MCP-4: writes the memory of its own chat, and cannot change entries of another chat by id', async () => {
     await anew('memory_store', 'memory_search', 'read_resource');
     await using inside = await connectIn(sandbox);
     const shared = opened.host.memory.in('alice');
@@ -251,7 +251,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect((await alice.get('deploy')).content).toBe(known.content);
   });
 
-  it('MCP-4: writes for all chats what a person allowed, under an id of its own chat', async () => {
+  it('MCP-4: writes an entry for all chats after a person allowed it, under an id of its own chat', async () => {
     await anew('memory_store');
     await using inside = await connectIn(sandbox);
     const shared = opened.host.memory.in('alice');
@@ -303,7 +303,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect(told.length).toBeGreaterThan(0);
   });
 
-  it('MCP-2: a call that takes too long ends, with what it began', async () => {
+  it('MCP-2: ends a call and its processes at the deadline', async () => {
     await using hasty = hostWorld({ GEODE_MCP_CALL_TIMEOUT: '2', GEODE_RUNS_POOL_CEILING: '0' });
     const { host } = await hasty.open();
     const place = await host.sandboxes.of('alice').getOrCreate('slow');

@@ -69,7 +69,7 @@ for (const { name, engine, settings } of walls) {
         return String(stdout).trim().split('\n');
       };
 
-      it('MCP-4: reach and use nothing that their sandbox may not, whatever the user allows by default', async () => {
+      it('MCP-4: runs of a session have at most the network, bindings and limits of their sandbox, also when the user allows more by default', async () => {
         await alice.sandboxes.getOrCreate('sealed', {
           egress: { mode: 'deny-all' },
           limits: { openFiles: 128 },
@@ -79,7 +79,7 @@ for (const { name, engine, settings } of walls) {
         expect(upstream.seen.slice(before)).toEqual([]);
       });
 
-      it('MCP-4: reach what the sandbox and the default of the user both allow', async () => {
+      it('MCP-4: runs of a session reach hosts that both their sandbox and the default of the user allow', async () => {
         await alice.sandboxes.getOrCreate('open');
         expect(await runFrom('open')).toEqual(['proxy 200', 'binding 200', 'files 4096']);
         expect(upstream.seen.at(-1)?.headers.authorization).toBe('Bearer the-real-credential');

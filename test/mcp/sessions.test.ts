@@ -31,7 +31,7 @@ socket.on('data', (text) => process.stdout.write(text)).on('error', (error) => c
 `;
 
 describe.skipIf(!docker.available)(`tools of a sandbox with several users${skipped}`, () => {
-  it('MCP-1: only its own user may connect, whatever the files say', { timeout: 300_000 }, async () => {
+  it('MCP-1: only its own user may connect, with any mode of the socket', { timeout: 300_000 }, async () => {
     await using world = hostWorld(onDocker);
     const { host } = await world.open();
     const sandbox = await host.sandboxes.of('alice').getOrCreate('rooted', { rootAccess: true });

@@ -29,7 +29,7 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: geode mcp${reason}`, patience, ()
     return { client, [Symbol.asyncDispose]: () => client.close() };
   }
 
-  it('starts the host when a tool needs it, and another when that one is gone', async () => {
+  it('starts a host when a tool needs it, and a new host when that host was killed', async () => {
     await using mcp = await connect();
     const { client } = mcp;
     expect(client.getServerVersion()).toMatchObject({ name: 'geode' });

@@ -42,7 +42,7 @@ describe('the queue before an embedder (MEM-3)', () => {
     expect(calls.map(({ purpose }) => purpose)).toEqual(['entry', 'query']);
   });
 
-  it('forgets the oldest text, so that what it remembers has a bound', async () => {
+  it('forgets the oldest text above the limit of its cache', async () => {
     const { queue, calls, letGo } = recorded(1e6);
     letGo();
     await queue.embed(['the oldest'], 'entry');
@@ -66,7 +66,7 @@ describe('the queue before an embedder (MEM-3)', () => {
     expect(await queue.embed(['a'], 'entry')).toHaveLength(1);
   });
 
-  it('lets owners take turns, and a query pass them all', async () => {
+  it('gives owners turns, and serves queries first', async () => {
     const { queue, calls, letGo } = recorded(4);
     const big = queue.embed(['a1', 'a2', 'a3', 'a4', 'a5', 'a6'], 'entry', { owner: 'alice' });
     const small = queue.embed(['b1'], 'entry', { owner: 'bob' });
@@ -76,7 +76,7 @@ describe('the queue before an embedder (MEM-3)', () => {
     expect(calls.map(({ texts }) => texts.join(' '))).toEqual(['a1 a2', 'q', 'a3 b1', 'a4 a5', 'a6']);
   });
 
-  it('leaves out texts whose caller gave up', async () => {
+  it('skips texts whose caller cancelled', async () => {
     const { queue, calls, letGo } = recorded(1);
     const caller = new AbortController();
     const first = queue.embed(['1'], 'entry');

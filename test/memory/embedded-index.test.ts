@@ -12,7 +12,7 @@ import { eachOf } from '../each-of.ts';
 
 const embedded = new URL('../../src/memory/index/embedded/', import.meta.url);
 
-it('scan.wasm is what scan.wat says', async () => {
+it('scan.wasm is compiled from scan.wat', async () => {
   const wabt = await loadWabt();
   const module = wabt.parseWat('scan.wat', readFileSync(new URL('scan.wat', embedded), 'utf8'), {
     simd: true,
@@ -205,7 +205,7 @@ describe('rows of vectors', () => {
     }
   }, 60_000);
 
-  it('finds what is nearer than a crowd of thousands that are all the same', () => {
+  it('finds vectors that are nearer than thousands of identical ones', () => {
     const centre = new Float32Array(384);
     /** Spread as the places of real vectors are: around zero, with a few far out. */
     const bellVector = (seed: number) => {
@@ -237,7 +237,7 @@ describe('rows of vectors', () => {
     }
   }, 60_000);
 
-  it('takes vectors that are nothing but the centre, and none at all', () => {
+  it('accepts an empty set, and vectors equal to the centre', () => {
     const centre = vectorOf(1, 384);
     const rows = new VectorRows(centre, 0);
     expect(found(rows, centre).size).toBe(0);

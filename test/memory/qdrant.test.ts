@@ -53,7 +53,7 @@ describe.skipIf(qdrantMissing !== null)(
       });
     }, 60_000);
 
-    it('fills a collection that was lost (MEM-5)', async () => {
+    it('rebuilds a deleted collection (MEM-5)', async () => {
       using folder = temporaryFolder();
       await using embedder = wordEmbedder();
       const collection = `lost-${randomUUID()}`;

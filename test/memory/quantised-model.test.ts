@@ -15,7 +15,7 @@ function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
 }
 
 describe('the quantised model', () => {
-  it('says nearly the same as the original to short and to long texts (MEM-3)', async (context) => {
+  it('gives nearly the same vectors as the original model for short and long texts (MEM-3)', async (context) => {
     await using embedder = openLocalEmbedder({ folder: await modelOrSkip(context) });
     for (const { text, vector } of original) {
       const [own = []] = await embedder.embed([text], 'query');
@@ -23,7 +23,7 @@ describe('the quantised model', () => {
     }
   }, 300_000);
 
-  it('gives a text the same vector whatever is embedded with it and for whichever purpose (MEM-3)', async (context) => {
+  it('gives a text the same vector alone or in a batch, as entry or query (MEM-3)', async (context) => {
     await using embedder = openLocalEmbedder({ folder: await modelOrSkip(context) });
     const texts = original.map(({ text }) => text);
     const together = await embedder.embed(texts, 'entry');

@@ -72,7 +72,7 @@ describe('embedding through a service (MEM-3)', () => {
     expect(server.seen[0]?.path).toBe('/api/embed');
   });
 
-  it('waits and tries again when told to slow down or when the server fails', async () => {
+  it('retries after a rate limit and after a server error', async () => {
     await using server = await scripted('openai', slowDown, (response) => json(response, {}, 503), openAi);
     expect(await server.embedder.embed(['a'], 'entry')).toHaveLength(1);
     expect(server.seen).toHaveLength(3);
@@ -103,7 +103,7 @@ describe('embedding through a service (MEM-3)', () => {
     ['a server that hangs', () => undefined, /in time/, 4],
     ['a connection that breaks', (response) => response.destroy(), /./, 4],
   ])(
-    'says so on %s',
+    'fails with embedder_failed and the reason on %s',
     async (_what, reply, reason, calls) => {
       await using server = await scripted('openai', reply);
       const failure = await server.embedder.embed(['a'], 'entry').catch((thrown: unknown) => thrown);

@@ -20,7 +20,7 @@ describe('words', () => {
     expect(words(text)).toEqual(expected);
   });
 
-  it('are found by themselves: a word of a text is a word of its words', () => {
+  it('contain no white space, for random texts', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (text) => {
         for (const word of words(text)) expect(word).not.toMatch(/\s/);
@@ -73,7 +73,7 @@ describe('error signatures', () => {
     expect(errorSignatures(text)).toEqual(expected);
   });
 
-  it('are the same on another machine', () => {
+  it('are the same with other paths and numbers', () => {
     const here = errorSignatures('ValueError: bad row 17 in /home/a/data-1.csv');
     expect(here).toEqual(errorSignatures('ValueError: bad row 4021 in /srv/b/c/data-77.csv'));
     expect(here).toHaveLength(1);
@@ -108,7 +108,7 @@ describe('secrets', () => {
     ['postgres://bob:s3cr3tpass@db/x', 'postgres://bob:[redacted]@db/x'],
     ['Authorization: Bearer abcdefgh12345678', 'Authorization: Bearer [redacted]'],
     ['http://localhost:8080/a@b', 'http://localhost:8080/a@b'],
-  ])('a line of a log that says %j shows %j', (line, shown) => {
+  ])('withoutSecrets turns the log line %j into %j', (line, shown) => {
     expect(withoutSecrets(line, [])).toBe(shown);
   });
 
@@ -124,7 +124,7 @@ describe('secrets', () => {
     expect(scrub('geode_memory_search_results_by_category').count).toBe(0);
   });
 
-  it('are removed by value, also encoded', () => {
+  it('are removed by a known value, also in its encoded forms', () => {
     const value = 'p@ss word/42';
     const { text, count } = scrub(
       `${value} ${encodeURIComponent(value)} ${Buffer.from(value).toString('base64')}`,
@@ -139,7 +139,7 @@ describe('secrets', () => {
     'const token = next();',
     'ask for a secret: see docs',
     'sk-learn and task-based work',
-  ])('are not seen in %j', (text) => {
+  ])('are not found in the harmless text %j', (text) => {
     expect(scrub(text, ['x', ''])).toEqual({ text, count: 0 });
   });
 });

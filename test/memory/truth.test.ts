@@ -19,7 +19,7 @@ describe('the memory file', () => {
   });
   afterEach(() => folder[Symbol.dispose]());
 
-  it('is shared by processes: each finds what the other stored', async () => {
+  it('is shared by two stores: each finds the entries of the other', async () => {
     const file = `${folder.path}/m.db`;
     await using one = openMemory({ file, embedder: wordEmbedder() });
     await using other = openMemory({ file, embedder: wordEmbedder() });
@@ -39,7 +39,7 @@ describe('the memory file', () => {
     );
   });
 
-  it('answers 503 when neither half is there, never an empty list (MEM-4)', async () => {
+  it('answers 503 when both halves fail, never an empty list (MEM-4)', async () => {
     const file = `${folder.path}/m.db`;
     const embedder = wordEmbedder();
     await using store = openMemory({ file, embedder, qdrant: { url: 'http://127.0.0.1:9', timeoutMs: 500 } });
@@ -55,7 +55,7 @@ describe('the memory file', () => {
     });
   });
 
-  it('is refused when a newer Geode wrote it, or when it is no database', () => {
+  it('is refused when a newer Geode wrote it or it is not a database', () => {
     const newer = `${folder.path}/newer.db`;
     const db = new DatabaseSync(newer);
     db.exec('PRAGMA user_version = 99');
@@ -94,7 +94,7 @@ describe('the memory file', () => {
 
   const canMount = process.platform === 'linux' && process.getuid?.() === 0;
   it.skipIf(!canMount)(
-    'refuses on a full disk, loses nothing, and goes on when there is room (needs root to mount)',
+    'refuses to store on a full disk, loses no entry, and stores again when space is free (needs root to mount)',
     async () => {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder.path]);
       try {

@@ -22,7 +22,7 @@ function openBoth(file: string, now: () => Date) {
   };
 }
 
-test('one budget holds for what Geode asks models and for what sandboxes ask through bindings, by user and day', () => {
+test('one daily budget per user counts model requests of Geode and of sandboxes through bindings', () => {
   using folder = temporaryFolder();
   let now = new Date('2026-03-01T12:00:00Z');
   using both = openBoth(join(folder.path, 'ledger.db'), () => now);

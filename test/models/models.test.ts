@@ -23,7 +23,7 @@ const ask = {
 } as const;
 
 describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
-  it('streams an answer, with the key, the prompt and what it used', async () => {
+  it('sends the key and the prompt, and streams the answer with its usage', async () => {
     await using setup = await open(kind, () => ({
       text: 'Hello, world. This comes in pieces.',
       usage: { input: 1000, cached: 400, output: 200 },
@@ -97,7 +97,7 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
   });
 
   it.each(['reset', 'close'] as const)(
-    'an answer that is cut (%s) is asked for again, and what came of it is void',
+    'requests an answer again when it is cut (%s), and discards the first part with a restart event',
     async (cutBy) => {
       await using setup = await open(kind, (_call, number) => ({
         ...{ text: 'a long answer that is whole', pieceLength: 4, everyMs: 20 },
@@ -117,7 +117,7 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
     },
   );
 
-  it('one that is cut before its first word is asked for again unseen', async () => {
+  it('requests an answer again without a restart event when it is cut before its first word', async () => {
     await using setup = await open(kind, (_call, number) => ({
       text: 'whole',
       ...(number === 1 && { cutAfter: 0, cutBy: 'close' }),
@@ -154,7 +154,7 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
     expect(JSON.stringify(setup.server.calls[1]?.body)).toMatch(/I look\.[\s\S]*the door[\s\S]*an open door/);
   });
 
-  it('says when it declined or ran out of room', async () => {
+  it('reports a declined answer and an answer cut by the token limit', async () => {
     await using refused = await open(kind, () => ({ text: 'no', finish: 'refused' }));
     expect((await refused.model.ask(ask)).finish).toBe('refused');
     await using long = await open(kind, () => ({ text: 'and then', finish: 'length' }));
@@ -195,7 +195,7 @@ describe('models', () => {
     await expect(setup.model.ask(ask)).rejects.toMatchObject({ code: 'provider_unreachable' });
   });
 
-  it('names what is missing in the config', async () => {
+  it('names the missing setting of the config', async () => {
     await using setup = await open('openai', () => ({ text: '' }));
     expect(() => setup.models.get('cheap')).not.toThrow();
     expect(() => setup.models.get('nowhere/model')).toThrow(/services are: scripted/);

@@ -33,7 +33,7 @@ const options = { argv: ['a'], env: { NAME: 'b' }, stdin: 'c' };
 
 const skipped = docker.available ? undefined : docker.reason;
 describe.skipIf(skipped !== undefined)(
-  `RUN-8: images whose interpreter waits (${skipped ?? 'docker'})`,
+  `RUN-8: images with a waiting interpreter (${skipped ?? 'docker'})`,
   () => {
     const engine = new Docker({ socketPath: docker.available ? docker.socket : '' });
     const made: string[] = [];

@@ -89,7 +89,7 @@ for (const { name, missing, make, world } of places) {
         expect(await hasWaited(plain)).toBe('false');
       });
 
-      it('RUN-8: what it can see of its start is the same as without waiting', async () => {
+      it('RUN-8: code sees the same arguments, environment, stdin and files as without a waiting interpreter', async () => {
         const code = await fixtureText(`tell/tell.${language === 'python' ? 'py' : 'js'}`);
         const { 'json.py': _, ...files } = options.files ?? {};
         const [one, other] = await Promise.all(
@@ -102,7 +102,7 @@ for (const { name, missing, make, world } of places) {
         expect(one).toMatchObject({ exitCode: 1, stderr: other?.stderr });
       });
 
-      it('a variable that decides about its start gets an interpreter of its own', async () => {
+      it('a variable that changes interpreter startup gets a new interpreter', async () => {
         expect(await hasWaited(ahead, { env: decidedAtStart[language] })).toBe('false');
         expect(await hasWaited(ahead, { env: { PATH: '/usr/local/bin:/usr/bin:/bin' } })).toBe('false');
         expect(await hasWaited(ahead, { env: { HOME: '/tmp' } })).toBe('false');
@@ -114,7 +114,7 @@ for (const { name, missing, make, world } of places) {
       });
     });
 
-    it('a module that the code brings is not hidden by one that the wait has loaded', async () => {
+    it('imports a module of the code instead of a preloaded module of the same name', async () => {
       const files = { 'json.py': 'mine = 1', 'struct.py': 'mine = 2', 'base64.py': 'mine = 3' };
       const code = 'import json, struct, base64; print(json.mine, struct.mine, base64.mine)';
       const [one, other] = await Promise.all(
@@ -133,14 +133,14 @@ for (const { name, missing, make, world } of places) {
       expect(one?.stdout).toBe('hooks\nforked []\nthread []\nthread with an environment\n');
     });
 
-    it('RUN-8: a package of the code is one', async () => {
+    it('RUN-8: reads the package.json of the code: module type and imports', async () => {
       const description = { type: 'module', imports: { '#part': './part.js' } };
       const files = { 'package.json': JSON.stringify(description), 'part.js': 'export default 7' };
       const code = 'console.log(typeof require, await import("#part").then((part) => part.default))';
       expect(await ahead.runs.run(code, 'javascript', { files })).toMatchObject({ stdout: 'undefined 7\n' });
     });
 
-    it('files of the code may have the names of those that wait', async () => {
+    it('files of the code may have the names of files that Geode adds', async () => {
       const files = { 'sitecustomize.py': 'mine = 1', '.geode-gate/gate.cjs': 'mine' };
       const code =
         'import sys; sys.modules.pop("sitecustomize", None)\nimport sitecustomize; print(sitecustomize.mine)';
@@ -149,12 +149,12 @@ for (const { name, missing, make, world } of places) {
       expect(await ahead.runs.run(read, 'javascript', { files })).toMatchObject({ stdout: 'mine\n' });
     });
 
-    it('RUN-8: a module of its own is one, also for one that waited', async () => {
+    it('RUN-8: runs ES modules, also in a waiting interpreter', async () => {
       const module = 'import { argv } from "node:process"; console.log(await Promise.resolve(argv[2]))';
       expect(await ahead.runs.run(module, 'javascript', { argv: ['x'] })).toMatchObject({ stdout: 'x\n' });
     });
 
-    it('RUN-8: types are stripped, also by one that waited', async () => {
+    it('RUN-8: strips TypeScript types, also in a waiting interpreter', async () => {
       const typed = 'const it: string = process.argv[2] ?? ""; console.log(it)';
       expect(await ahead.runs.run(typed, 'typescript', { argv: ['x'] })).toMatchObject({ stdout: 'x\n' });
     });

@@ -89,13 +89,13 @@ describe.skipIf(!docker.available)(`RUN-1: geode run${reason}`, patience, () => 
     });
   });
 
-  it('says what keeps it from running, with code 125', async () => {
+  it('reports an image that cannot run the code, with exit code 125', async () => {
     const { stderr, code } = await run(['--image', 'python', 'python', '-c', '1']);
     expect({ code, stderr }).toEqual({ code: 125, stderr: expect.stringContaining('has no tag') });
     expect((await run(['--image', imageTag('busybox'), 'python', '-c', '1'])).code).toBe(125);
   });
 
-  it('says how it is used, with code 2', async () => {
+  it('prints its usage with exit code 2 when arguments are missing', async () => {
     expect(await run(['python'])).toMatchObject({ code: 2, stderr: expect.stringContaining('-c CODE') });
     expect((await run([])).code).toBe(2);
   });

@@ -15,8 +15,8 @@ async function stillWorks(context: Context): Promise<void> {
 }
 
 inEveryPlace('python', (place) => {
-  describe('output that poses as the protocol', () => {
-    it('RUN-10: is output, byte for byte, from print, os.write and children', async () => {
+  describe('output that imitates the protocol', () => {
+    it('RUN-10: stays output, byte for byte, from print, os.write and child processes', async () => {
       const context = await place.open();
       const text = `${forgedLines.join('\n')}\n`;
       const result = await context.run(`
@@ -146,7 +146,7 @@ def forge(text, kind=b"."):
 });
 
 inEveryPlace('javascript', (place) => {
-  it('RUN-10: output that poses as the protocol is output', async () => {
+  it('RUN-10: output that imitates the protocol is output', async () => {
     const context = await place.open();
     const text = `${forgedLines.join('\n')}\n`;
     const result = await context.run(`

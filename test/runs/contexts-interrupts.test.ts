@@ -68,25 +68,21 @@ async function openWithState(open: () => Promise<Context>): Promise<Context> {
 
 for (const language of contextLanguages) {
   inEveryPlace(language, (place) => {
-    describe('RUN-10: an interrupt ends the run that it is meant for', () => {
-      it.for(Object.entries(endless[language]))(
-        'in the midst of %s',
-        { timeout: 300_000 },
-        async ([, code]) => {
-          await using context = await openWithState(() => place.open({ graceMs: 30_000 }));
-          for (let round = 0; round < rounds; round += 1) {
-            const running = context.run(code, { timeoutMs: null });
-            // From before the kernel has heard of the run to long after.
-            await delay(round ** 2 / 2);
-            const outcomes = await Promise.all([context.interrupt(), context.interrupt()]);
-            expect(await running).toMatchObject({ status: 'interrupted', exit: null });
-            expect(outcomes).toContain('stopped');
-            await isUnharmed(context);
-          }
-        },
-      );
+    describe('RUN-10: an interrupt ends its run', () => {
+      it.for(Object.entries(endless[language]))('during %s', { timeout: 300_000 }, async ([, code]) => {
+        await using context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        for (let round = 0; round < rounds; round += 1) {
+          const running = context.run(code, { timeoutMs: null });
+          // From before the kernel has heard of the run to long after.
+          await delay(round ** 2 / 2);
+          const outcomes = await Promise.all([context.interrupt(), context.interrupt()]);
+          expect(await running).toMatchObject({ status: 'interrupted', exit: null });
+          expect(outcomes).toContain('stopped');
+          await isUnharmed(context);
+        }
+      });
 
-      it.runIf(language === 'python')('after code that wanted to hear of no signal', async () => {
+      it.runIf(language === 'python')('after code that blocked all signals', async () => {
         const context = await openWithState(() => place.open({ graceMs: 30_000 }));
         await context.run('import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())');
         const begun = Promise.withResolvers<unknown>();
@@ -100,7 +96,7 @@ for (const language of contextLanguages) {
         await isUnharmed(context);
       });
 
-      it.runIf(language === 'javascript')('also when it awaits what nothing can settle', async () => {
+      it.runIf(language === 'javascript')('while it awaits a promise that never settles', async () => {
         const context = await openWithState(() => place.open({ graceMs: 30_000 }));
         const collect =
           'require("node:v8").setFlagsFromString("--expose-gc"); require("node:vm").runInNewContext("gc")()';
@@ -117,7 +113,7 @@ for (const language of contextLanguages) {
         }
       });
 
-      it('while the code is still on its way', async () => {
+      it('while the code is still being sent', async () => {
         await using context = await openWithState(() => place.open({ graceMs: 30_000 }));
         const comment = language === 'python' ? '#' : '//';
         const code = `${comment}${'x'.repeat(5_000_000)}\n${endless[language]['a loop']}`;
@@ -137,7 +133,7 @@ for (const language of contextLanguages) {
       });
     });
 
-    describe('RUN-10: an interrupt does nothing to any other run', () => {
+    describe('RUN-10: an interrupt does not affect other runs', () => {
       it('around the end of a run', { timeout: 300_000 }, async () => {
         await using context = await openWithState(() => place.open({ graceMs: 30_000 }));
         for (let round = 0; round < 6 * rounds; round += 1) {
@@ -158,7 +154,7 @@ for (const language of contextLanguages) {
         }
       });
 
-      it('when it comes late', async () => {
+      it('when it arrives after the end of its run', async () => {
         const { workspace, hold, letGo } = withLateInterrupts(place.sandbox());
         await using context = await openWithState(() => openContext(workspace, language));
         hold();

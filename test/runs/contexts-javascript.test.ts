@@ -18,7 +18,7 @@ inEveryPlace('javascript', (place) => {
       expect((await context.run('f() + c + new D().e')).value?.json).toBe(73);
     });
 
-    it('RUN-10: the value of the last expression, whatever it is', async () => {
+    it('RUN-10: returns the value of the last expression, for every type', async () => {
       const texts: [string, string][] = [
         ['10n', '10n'],
         ['Symbol("x")', 'Symbol(x)'],
@@ -70,7 +70,7 @@ inEveryPlace('javascript', (place) => {
   });
 
   describe('results', () => {
-    it('RUN-10: what is displayed comes in order, with every form that it offers', async () => {
+    it('RUN-10: displayed values arrive in order, with all their formats', async () => {
       const code = `
         class Rich {
           _repr_html_() { return '<b>bold</b>' }
@@ -153,7 +153,7 @@ inEveryPlace('javascript', (place) => {
     });
   });
 
-  it('RUN-10: says whether code is whole', async () => {
+  it('RUN-10: reports whether code is complete', async () => {
     const states = await Promise.all(
       ['1', 'function f() {', 'f(1', '`abc', 'await 1', 'a b', 'import fs from "node:fs"', '1 +'].map(
         (code) => context.check(code),

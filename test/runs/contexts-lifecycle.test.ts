@@ -91,7 +91,7 @@ function lifecycle(language: ContextLanguage): void {
         }
       });
 
-      it('RUN-10: says when code does not heed it', async () => {
+      it('RUN-10: returns ignored when code does not react to the interrupt', async () => {
         const context = await place.open({ graceMs: 300 });
         const { running } = await begin(context, say.deaf);
         expect(await context.interrupt()).toBe('ignored');
@@ -172,7 +172,7 @@ function lifecycle(language: ContextLanguage): void {
         expect(await context.run('6 * 7')).toMatchObject({ value: { json: 42 }, interpreter: 2 });
       });
 
-      it('RUN-10: one that dies between two runs is replaced', async () => {
+      it('RUN-10: replaces an interpreter that dies between two runs', async () => {
         const context = await place.open();
         const code =
           language === 'python'
@@ -191,7 +191,7 @@ function lifecycle(language: ContextLanguage): void {
         expect(await context.run('gone')).toMatchObject({ status: 'failed', interpreter: 2 });
       });
 
-      it('RUN-10: close lets exit handlers run, ends everything, and refuses from then on', async () => {
+      it('RUN-10: close runs exit handlers, ends all runs, and refuses new ones', async () => {
         const context = await place.open();
         await context.run(say.flushed('closing.txt'));
         const waiting = begin(context, say.endlessWait);
@@ -236,7 +236,7 @@ function lifecycle(language: ContextLanguage): void {
         expect(result.stdout).toBe('a\nb\n');
       });
 
-      it('RUN-10: 10 MB come whole, and what is over the limit is counted', async () => {
+      it('RUN-10: returns 10 MB complete, and counts the bytes above the limit', async () => {
         const context = await place.open();
         const whole = await context.run(say.many);
         expect(whole).toMatchObject({ stderr: 'end\n', dropped: { stdout: 0, stderr: 0, results: 0 } });

@@ -38,7 +38,7 @@ pickle.loads(pickle.dumps(Point(3))).x, __name__`;
       expect((await context.run(code)).value?.text).toBe("(3, '__main__')");
     });
 
-    it('RUN-10: modules of the working folder are found, and none of them stands in for the kernel', async () => {
+    it('RUN-10: imports modules of the working folder; none of them replaces a module of the kernel', async () => {
       await place.sandbox().files.write('own_module.py', 'answer = 42');
       await place.sandbox().files.write('json.py', 'raise SystemExit("the wrong json")');
       try {
@@ -79,7 +79,7 @@ await asyncio.sleep(0, result=seen)`;
   });
 
   describe('results', () => {
-    it('RUN-10: what is displayed comes in order, with every form that it offers', async () => {
+    it('RUN-10: displayed values arrive in order, with all their formats', async () => {
       const code = `
 import base64
 class Rich:
@@ -215,7 +215,7 @@ plt.plot([3, 2, 1]);`;
       expect((await context.run('kept')).value?.text).toBe('1');
     });
 
-    it('RUN-10: a value whose text cannot be made is an error of the run', async () => {
+    it('RUN-10: a value whose repr fails is an error of the run', async () => {
       const { error } = await context.run(
         'class Bad:\n    def __repr__(self): raise RuntimeError("no text")\nBad()',
       );
@@ -227,7 +227,7 @@ plt.plot([3, 2, 1]);`;
     });
   });
 
-  it('RUN-10: says whether code is whole', async () => {
+  it('RUN-10: reports whether code is complete', async () => {
     const states = await Promise.all(
       [
         'x = 1',

@@ -104,7 +104,7 @@ describe.skipIf(!docker.available)('geode repl', () => {
     });
   });
 
-  it('RUN-10: goes on after an error and tells it in the exit code', async () => {
+  it('RUN-10: continues after an error, and returns it as the exit code', async () => {
     const result = await repl(['--image', 'geode-test/node:1', 'javascript'], 'null.x\n6 * 7\n');
     expect(result).toMatchObject({ stdout: '42\n', code: 1 });
     expect(result.stderr).toMatch(/^TypeError: [\s\S]*<run-1>:1:6/);

@@ -11,7 +11,7 @@ import { openRuns } from './harness.ts';
 const { docker, bubblewrap } = inject('engines');
 const megabyte = 1024 ** 2;
 
-describe('what a run gets that asks for nothing', () => {
+describe('defaults of a run', () => {
   it('RUN-1: the image of each language is pinned in one place', () => {
     expect(defaultImages).toEqual({
       python: 'python:3.12-slim',

@@ -18,8 +18,8 @@ function recorded(id: string, events: readonly RunEvent[], code = 'print(1)') {
   return record;
 }
 
-describe('runs that are over', () => {
-  it('keep the beginning of what they wrote, in order and without secrets', () => {
+describe('stored runs', () => {
+  it('keep the beginning of their output, in order and without secrets', () => {
     const bytes = (text: string) => Buffer.from(text);
     const record = recorded(
       'a',
@@ -41,7 +41,7 @@ describe('runs that are over', () => {
     expect(recorded('b', [])).toMatchObject({ outcome: 'stopped', exitCode: null, output: [] });
   });
 
-  it("are their own users' alone, and the oldest go", () => {
+  it('are visible to their user only, and the oldest are removed above the limit', () => {
     using folder = temporaryFolder();
     using ledger = new Ledger(join(folder.path, 'ledger.db'), [runChapter]);
     const table = new RunTable(ledger, 10);

@@ -23,7 +23,7 @@ function waiter(queue: FairQueue, user: string, signal?: AbortSignal) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('RUN-8: the queue', () => {
-  it('lets in as many as may run, then the next as one leaves', async () => {
+  it('starts runs up to the limit, then the next when one ends', async () => {
     const queue = new FairQueue({ concurrency: 2, mostWaiting: 10 });
     const [a, b, c] = [waiter(queue, 'x'), waiter(queue, 'x'), waiter(queue, 'x')];
     await settled();
@@ -34,7 +34,7 @@ describe('RUN-8: the queue', () => {
     expect(queue).toMatchObject({ running: 2, waiting: 0 });
   });
 
-  it('takes users in turn, whatever each has lined up, and tells each its place', async () => {
+  it('serves users in turn, with any number of waiting runs, and reports each place', async () => {
     const queue = new FairQueue({ concurrency: 1, mostWaiting: 100 });
     const first = waiter(queue, 'greedy');
     await settled();
@@ -56,7 +56,7 @@ describe('RUN-8: the queue', () => {
     expect(order).toEqual(['greedy', 'modest', 'greedy', 'greedy', 'greedy', 'greedy']);
   });
 
-  it('refuses more than may wait, and says so', async () => {
+  it('refuses runs above the limit of waiting ones with queue_full', async () => {
     const queue = new FairQueue({ concurrency: 1, mostWaiting: 1 });
     await waiter(queue, 'x').done;
     waiter(queue, 'x');

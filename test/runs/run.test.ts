@@ -39,7 +39,7 @@ describe('runs together', () => {
     expect(runs.metrics()).toMatchObject({ running: 0, waiting: 0 });
   });
 
-  it('RUN-8: what is warm is a hit, and the result says so', async () => {
+  it('RUN-8: uses a warm sandbox, and reports it in the result', async () => {
     const { runs } = harness;
     await runs.warm('shell', 1);
     expect((await runs.run('echo 1', 'shell')).sandbox.warm).toBe(true);

@@ -17,7 +17,7 @@ type Entry = Parameters<ReturnType<typeof pack>['entry']>[0];
 const user = { uid: 1000, gid: 1001 };
 
 describe('the accounts of a sandbox', () => {
-  it('are those of the image after the user', () => {
+  it('are the user first, then the accounts of the image', () => {
     const image = { passwd: 'root:x:0:0::/root:/bin/ash\nweb:x:33:33::/:/bin/false', group: 'root:x:0:\n' };
     expect(withAccount(image, user)).toEqual({
       passwd:
@@ -26,13 +26,13 @@ describe('the accounts of a sandbox', () => {
     });
   });
 
-  it('name root and nobody where the image has no files', () => {
+  it('include root and nobody when the image has no account files', () => {
     const { passwd, group } = withAccount(noAccounts, user);
     expect(passwd.split('\n').map((line) => line.split(':')[0])).toEqual(['sandbox', 'root', 'nobody', '']);
     expect(group.split('\n').map((line) => line.split(':')[0])).toEqual(['sandbox', 'root', 'nogroup', '']);
   });
 
-  it("keep an account with the user's number, and none with the user's name", () => {
+  it("keep an image account with the user's number, and drop one with the user's name", () => {
     const image = {
       passwd: 'node:x:1000:1000::/home/node:/bin/bash\nsandbox:x:7:7::/:/bin/false\n',
       group: 'sandbox:x:7:node\nnode:x:1000:\n',
@@ -119,7 +119,7 @@ describe.skipIf(!docker.available)(`the user's name in images of all kinds${why}
     expect(stdout + stderr).toBe('sandbox /workspace /bin/sh\n');
   });
 
-  it('a link inside of the image is followed, as in images whose files live in a store', async () => {
+  it('follows a link inside of the image, as in images that keep their files in a store', async () => {
     const image = await imageWith([
       { name: 'store/passwd', content: 'kept:x:9:9::/:/bin/sh\n' },
       { name: 'etc/passwd', type: 'symlink', linkname: '../store/passwd' },
@@ -164,7 +164,7 @@ describe.skipIf(!docker.available)(`the user's name in images of all kinds${why}
     expect(await read(image)).toBe(`${own}${usual}`);
   });
 
-  it('root access leaves /etc/passwd to root, and names root where nobody does', async () => {
+  it('with root access root can change /etc/passwd, and an image without accounts gets root', async () => {
     const sandbox = await harness.open({ rootAccess: true });
     const script =
       'echo more:x:5:5::/:/bin/sh >> /etc/passwd && mv /etc/passwd /etc/p && mv /etc/p /etc/passwd';
@@ -199,7 +199,7 @@ describe.skipIf(!docker.available)(`the user's name in images of all kinds${why}
     expect(sandbox.end).toBeUndefined();
   });
 
-  it('what looked into the image is gone, also what a killed host left', async () => {
+  it('removes the containers that read the image, also those of a killed host', async () => {
     const sandbox = await harness.open({ image: await imageWith([]) });
     const client = await engine();
     const label = `${homeLabel}=${homeOf(harness.options)}`;

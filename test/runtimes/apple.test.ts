@@ -15,13 +15,13 @@ runtimeContract({
 });
 
 describe('apple', () => {
-  it('RT-11: the probe says why not on another system', async () => {
+  it('RT-11: the probe is unavailable on another system, with the reason', async () => {
     await using options = await testOptions();
     const found = await appleRuntime(options, options.apple).probe();
     expect(found).toMatchObject({ available: false, reason: expect.stringContaining('macOS') });
   });
 
-  it('RT-11: the probe says what to install', async () => {
+  it('RT-11: the probe names the program to install', async () => {
     await using options = await testOptions({
       ...appleWorld,
       appleProgram: async () => '/nowhere/container',

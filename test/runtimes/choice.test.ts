@@ -8,7 +8,7 @@ const { bubblewrap } = inject('engines');
 const strict = { allowFallbackToNative: false, warn: () => {} };
 
 describe('choosing a runtime', () => {
-  it('RT-3: says of each runtime what it gives or why not', async () => {
+  it('RT-3: lists each runtime with its grade, or the reason why it is unavailable', async () => {
     await using options = await testOptions();
     const probed = await availableRuntimes(allRuntimes(options));
     expect(probed.map(({ runtime }) => runtime.name)).toEqual(['apple', 'docker', 'bubblewrap', 'native']);
@@ -43,7 +43,7 @@ describe('choosing a runtime', () => {
     });
   });
 
-  it('RT-4: nothing isolates: every reason is said, and native is not taken', async () => {
+  it('RT-4: without an isolating runtime, lists every reason and does not choose native', async () => {
     await using options = await testOptions();
     const runtimes = allRuntimes({ ...options, path: '/nowhere' });
     const choosing = chooseRuntime(runtimes, { name: 'auto', ...strict });

@@ -50,7 +50,7 @@ describe.skipIf(!docker.available)(`docker's own walls${why}`, () => {
     });
   });
 
-  it('RT-6: limits of processes hold inside, labels say whose it is, and what is orphaned is reaped', async () => {
+  it('RT-6: process limits hold inside, labels name the owner, and orphaned processes are reaped', async () => {
     const sandbox = await harness.open({ owner: 'somebody', leaseMs: 90_000 });
     const { Config, HostConfig } = await inspect(sandbox.id);
     expect(Config.Labels).toMatchObject({
@@ -144,7 +144,7 @@ print(json.dumps(limits))`;
     await expect(harness.runtime.open({ image: 'a b' })).rejects.toMatchObject({ code: 'invalid_input' });
   });
 
-  it('RT-1: another OCI runtime by its name, and a refusal for one that the engine does not know', async () => {
+  it('RT-1: uses another OCI runtime by name, and refuses one that the engine does not have', async () => {
     await using options = await testOptions({ ...world, ociRuntime: 'crun' });
     const runtime = dockerRuntime(options, options.docker);
     await using sandbox = await runtime.open({});
@@ -156,7 +156,7 @@ print(json.dumps(limits))`;
     });
   });
 
-  it('RT-8: mounts what is allowed, read-only unless asked, also with a colon in the path', async () => {
+  it('RT-8: mounts allowed folders, read-only unless writing is requested, also with a colon in the path', async () => {
     await using options = await testOptions(world);
     const place = join(options.folder, 'shared:with, colon');
     await mkdir(place, { recursive: true });
@@ -220,7 +220,7 @@ print(json.dumps(limits))`;
     await sandbox.stop();
   });
 
-  it('SBX-9: one that is killed while it is paused is gone, and says so', async () => {
+  it('SBX-9: a sandbox killed while paused fails with sandbox_gone', async () => {
     const sandbox = await harness.open();
     await sandbox.freezer?.pause();
     const engine = await connectEngine(harness.options.docker.host);

@@ -31,7 +31,7 @@ describe.skipIf(!docker.available)(`an engine that goes away${why}`, () => {
   });
 
   it(
-    'RT-12: is an error, never an exit code; a sandbox goes on when the engine is back',
+    'RT-12: running commands fail with an error, never an exit code; the sandbox works again when the engine is back',
     async () => {
       const process = await sandbox.spawn({ argv: ['/bin/sh', '-c', 'echo begun; exec sleep 1000'] });
       const running = sandbox.exec({ argv: ['/bin/sh', '-c', 'exec sleep 1000'] });

@@ -114,7 +114,7 @@ describe('GL-5: a link in the place of the socket', () => {
     );
   }
 
-  it('GL-5: leads the host nowhere, even where a sandbox could make one', async () => {
+  it('GL-5: the host does not follow it, also on a runtime where a sandbox could create it', async () => {
     const harness = await openHarness(nativeRuntime);
     try {
       const { runtime, options } = harness;

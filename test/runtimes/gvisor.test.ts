@@ -21,7 +21,7 @@ describe.skipIf(!docker.available)(
     }, buildDeadlineMs);
     afterAll(() => harness?.close());
 
-    it('RT-1 RT-5: a sandbox has a kernel of its own, and says so', async () => {
+    it('RT-1 RT-5: a sandbox has its own kernel, and reports the matching grade', async () => {
       const sandbox = await harness.open({ minimumGrade: 'kernel' });
       expect(sandbox.grade).toBe('kernel');
       expect((await sandbox.exec({ argv: ['cat', '/proc/version'] })).stdout).toContain('gvisor');
@@ -44,7 +44,7 @@ describe.skipIf(!docker.available)(
       expect(line).toMatch(/^sandbox:x:(\d+):\1:/);
     });
 
-    it('RT-6: what leads around the walls does not exist in its kernel', async () => {
+    it('RT-6: kernel interfaces that could bypass the walls do not exist inside', async () => {
       const sandbox = await harness.open();
       const { stdout, stderr } = await sandbox.exec({
         argv: ['python3', '-'],

@@ -50,7 +50,7 @@ describe.each(places)('mounts in $title', ({ unavailable, make, socket }) => {
   };
 
   it.skipIf(unavailable !== undefined)(
-    'RT-8: are read-only unless writing was asked for and allowed; what is written is on the host',
+    'RT-8: are read-only unless writing is requested and allowed; written files appear on the host',
     async () => {
       await using options = await testOptions(world);
       const shown = await folderIn(options, 'shown:with, colon');

@@ -224,7 +224,7 @@ describe('mounts', () => {
       expect(await mounting(shared.source)).toHaveLength(1);
     });
 
-    it('RT-8: in a sticky folder, refuses only what another user owns', async () => {
+    it('RT-8: in a sticky folder, refuses only entries that another user owns', async () => {
       expect(await mounting((await build('sticky', 0o1777, 0)).between)).toHaveLength(1);
       const { folder, between } = await build('sticky-theirs', 0o1777, 0, stranger);
       await refusedFor(between, folder);

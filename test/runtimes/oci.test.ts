@@ -65,7 +65,7 @@ describe.skipIf(!docker.available)(
     pauseContract(harness);
     checkpointsContract(harness);
 
-    it('RT-5: has a kernel of its own, and says so', async () => {
+    it('RT-5: has its own kernel, and reports the matching grade', async () => {
       const sandbox = await harness().open({ minimumGrade: 'kernel' });
       expect(sandbox.grade).toBe('kernel');
       expect((await sandbox.exec({ argv: ['cat', '/proc/version'] })).stdout).toContain('gvisor');

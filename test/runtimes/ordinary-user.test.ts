@@ -118,7 +118,7 @@ const reason = missing === undefined ? '' : ` (skipped: ${missing})`;
 
 describe.skipIf(missing !== undefined)(`a host that is not root${reason}`, { timeout: 180_000 }, () => {
   describe('without a control group of its own', () => {
-    it('RT-7: holds memory and processes softly, and says so', async () => {
+    it('RT-7: reports memory and processes as soft limits', async () => {
       expect(await asUser('probe')).toMatchObject({
         limits: { memory: true, pids: true, cpus: false, disk: false },
         softLimits: ['memory', 'pids'],
@@ -148,7 +148,7 @@ describe.skipIf(missing !== undefined)(`a host that is not root${reason}`, { tim
       expect(await asUser('lifted')).toMatchObject({ softLimits: [], large: { oomKilled: false } });
     });
 
-    it('RT-7: the command line says which limits are soft, and what would make them hard', async () => {
+    it('RT-7: the command line lists the soft limits, and how to make them hard', async () => {
       expect((await command(['status'])).stdout).toMatch(
         /bubblewrap .*limits memory, pids softly .*cannot limit cpus, disk here/,
       );
@@ -219,7 +219,7 @@ describe.skipIf(missing !== undefined)(`a host that is not root${reason}`, { tim
       }
     });
 
-    it('a group that can do a part leaves the rest to the guest', async () => {
+    it('the guest enforces limits that the given group cannot', async () => {
       await using given = await givenGroups(trees.filter((tree) => tree.endsWith('pids')));
       expect(await asUser('probe', given)).toMatchObject({
         limits: { memory: true, pids: true, cpus: false },
@@ -232,7 +232,7 @@ describe.skipIf(missing !== undefined)(`a host that is not root${reason}`, { tim
     });
   });
 
-  it('RT-7: finds the group that systemd gave it, and takes none that systemd still manages', async () => {
+  it('RT-7: uses a delegated group of systemd, and no group that systemd still manages', async () => {
     const tree = await mkdtemp(join(shared, 'geode-cgroups-'));
     await chmod(tree, 0o755);
     const session = '/user.slice/user-1.slice/user@1.service/app.slice';

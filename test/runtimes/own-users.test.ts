@@ -27,7 +27,9 @@ const taken = ({ stateDir }: TestOptions) => readdirSync(join(stateDir, 'uids'))
 for (const { name, world: given, unavailable } of places) {
   const reason = unavailable === undefined ? '' : ` (skipped: ${unavailable})`;
   describe.skipIf(unavailable !== undefined)(`${name}: a user for each sandbox${reason}`, () => {
-    it('RT-6: what one takes of a limit of its user, another still has', { timeout: 180_000 }, async () => {
+    it('RT-6: one sandbox that uses up a per-user limit leaves the limit of another sandbox unused', {
+      timeout: 180_000,
+    }, async () => {
       await using world = await sandboxWorld(name, given);
       const greedy = await world.runtime.open({});
       const other = await world.runtime.open({});
@@ -80,7 +82,7 @@ for (const { name, world: given, unavailable } of places) {
 }
 
 describe('the users of a state folder', () => {
-  it('no two rooms have the same one, a room keeps its own, and what was given back is had again', async () => {
+  it('each room has its own user and keeps it; a returned user is assigned again', async () => {
     await using options = await testOptions();
     const range = { first: 5_000, count: 3 };
     const take = (id: string) => takeUser(options, { id }, range);

@@ -17,7 +17,7 @@ describe('rooms', () => {
   });
   afterEach(() => harness.close());
 
-  it('of two opens with one id at the same moment, one wins and the other harms nothing', async () => {
+  it('of two simultaneous opens with one id, one succeeds and the other changes nothing', async () => {
     const outcomes = await Promise.allSettled([harness.open({ id: 'same' }), harness.open({ id: 'same' })]);
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const lost = outcomes.find(({ status }) => status === 'rejected');
@@ -36,7 +36,7 @@ describe('rooms', () => {
     await mine.stop();
   });
 
-  it('GL-7: what a dying host still holds is waited for', async () => {
+  it('GL-7: adopt waits until a dying host releases the sandbox', async () => {
     const sandbox = await harness.open();
     const [mine] = await Promise.all([
       harness.runtime.adopt(sandbox.id),
@@ -57,7 +57,7 @@ describe('rooms', () => {
     expect(existsSync(torn.folder)).toBe(false);
   });
 
-  it('a record that cannot be read now is not taken for none: its sandbox is neither forgotten nor removed', async () => {
+  it('a sandbox with an unreadable record is kept, not removed', async () => {
     const sandbox = await harness.open();
     const record = join(roomOf(harness.options, sandbox.id).folder, 'record.json');
     await rename(record, `${record}.aside`);

@@ -53,7 +53,7 @@ describe.each(['x64', 'arm64'] as const)('RT-6: the filter for bubblewrap on %s'
     }
   });
 
-  it('looks at the arguments of those where it matters', () => {
+  it('checks the arguments of calls that are dangerous with some arguments', () => {
     for (const call of ['socket', 'socketpair']) {
       for (const family of [1, 2, 10, 16]) expect(answer(call, family)).toBe('allow');
       for (const family of [0, 17, 38, 40, 44]) expect(answer(call, family)).toBe('EPERM');
@@ -66,7 +66,7 @@ describe.each(['x64', 'arm64'] as const)('RT-6: the filter for bubblewrap on %s'
     for (const persona of [8, 0x40000, 0x400000]) expect(answer('personality', persona)).toBe('EPERM');
   });
 
-  it('knows no numbers beyond its tables, those of x32 included', () => {
+  it('refuses system call numbers beyond its tables, including x32', () => {
     const last = Math.max(...numbers.values());
     for (const number of [last + 1, 1000, 0x40000000, 0x40000029, 0xffffffff]) {
       expect(ask(filter, { number, arch: audit[arch] })).toBe('ENOSYS');
@@ -79,7 +79,7 @@ describe.each(['x64', 'arm64'] as const)('RT-6: the filter for bubblewrap on %s'
     }
   });
 
-  it('is short enough for the kernel', () => {
+  it('is within the length limit of the kernel', () => {
     expect(filter.length / 8).toBeLessThan(4096);
   });
 });
@@ -117,7 +117,7 @@ describe('RT-6: the list of calls', () => {
     expect(refused.size + allowedCalls.length + argumentRules.length + hiddenCalls.length).toBe(known.size);
   });
 
-  it('has no filter for a machine whose numbers it does not know', () => {
+  it('is undefined for a machine with unknown system call numbers', () => {
     expect(seccompFilter('riscv64')).toBeUndefined();
   });
 });

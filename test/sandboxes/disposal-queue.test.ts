@@ -33,7 +33,7 @@ describe('RUN-8: the end of used sandboxes', () => {
     expect(disposals.size).toBe(0);
   });
 
-  it('waits for nobody when it has to be now', async () => {
+  it('ends a sandbox at once when asked to end it now', async () => {
     const disposals = new DisposalQueue({ busy: () => true, mostWaiting: 9 });
     const sandboxes = await opened();
     for (const sandbox of sandboxes) void disposals.end(sandbox, 'soon');
@@ -63,7 +63,7 @@ describe('RUN-8: a idleGate', () => {
     expect(idleGate.isWorthWaitingFor).toBe(false);
   });
 
-  it('is not waited for without end', () => {
+  it('stops waiting for idleness after a limit', () => {
     const come = vi.fn();
     const idleGate = new IdleGate(come);
     idleGate.disturb();

@@ -30,7 +30,7 @@ describe('SBX-5: the verdict of the sweep', () => {
     expect(verdictOn({ ...idle, state: 'stopped' }, never, now)).toBe('keep');
   });
 
-  it('what runs is never removed, what works is never touched, and more activity never makes it worse', () => {
+  it('never removes a running sandbox or stops a working one; more activity never leads to a harsher verdict', () => {
     const time = fc.integer({ min: 0, max: 2 * now });
     const standing = fc.record({
       state: fc.constantFrom('running' as const, 'stopped' as const),

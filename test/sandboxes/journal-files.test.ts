@@ -85,7 +85,7 @@ describe('a torn tail', () => {
   it.each([
     ['zeros', Buffer.alloc(100)],
     ['noise', Buffer.alloc(100, 'g')],
-  ])('of %s is not blamed on the guest', (_, tail) => {
+  ])('of %s is dropped, and later output is kept', (_, tail) => {
     journalFiles(folder).open('a').append('stdout', bytes('first'), 0);
     writeFileSync(join(folder, 'a.journal'), tail, { flag: 'a' });
     const journal = journalFiles(folder).open('a');
@@ -93,7 +93,7 @@ describe('a torn tail', () => {
     expect(told(journal)).toEqual(['stdout@0 first', 'stdout@5 second']);
   });
 
-  it('of a journal that was damaged while it is open is reported as lost', () => {
+  it('of a journal damaged while open is reported as lost', () => {
     const journal = journalFiles(folder).open('a');
     journal.append('stdout', bytes('first'), 0);
     journal.append('stdout', bytes('second'), 5);
@@ -123,7 +123,7 @@ describe('two handles on one process', () => {
     expect(journals.has('older')).toBe(true);
   });
 
-  it('GL-7: hear every byte once, the slow one too, whatever the fast one has the guest forget', async () => {
+  it('GL-7: both receive every byte once, also when the fast one lets the guest drop output', async () => {
     await using guest = await startGuest();
     const link = await guest.open();
     const journals = journalFiles(join(guest.folder, 'journals'));
@@ -157,7 +157,7 @@ describe('two handles on one process', () => {
 describe('a full disk', () => {
   const root = process.getuid?.() === 0;
   it.skipIf(!root)(
-    `is disk_full, and the journal goes on when there is space${root ? '' : ' (needs root to mount a small tmpfs)'}`,
+    `is reported as disk_full, and the journal continues when space is free${root ? '' : ' (needs root to mount a small tmpfs)'}`,
     () => {
       const disk = join(folder, 'disk');
       mkdirSync(disk);

@@ -34,7 +34,7 @@ describe('a follower', () => {
     expect(await gather(journal.follow(0)).whole()).toBe('before after the gap');
   });
 
-  it('is woken by a piece that is written from within the loop of another', async () => {
+  it('wakes when the loop of another reader appends a piece', async () => {
     const journal = journalFiles(folder).open('a');
     const other = gather(journal.follow(0));
     journal.append('stdout', bytes('0'), 0);
@@ -104,7 +104,7 @@ describe('a journal that is overtaken', () => {
     expect(descriptors()).toBe(0);
   });
 
-  it('tells a reader whose segment is dropped under it what it lost', () => {
+  it('reports the lost bytes to a reader whose segment is dropped', () => {
     const journal = journalFiles(folder, { keepBytes, keepFinished: 5 }).open('a');
     const append = (count: number) => {
       for (let left = count; left > 0; left -= 1)

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 
 const exit = { exitCode: 0, signal: null, timedOut: false, oomKilled: false, durationMs: 1 };
 
-it('finished journals count against the quota of their user; the oldest go, and none of a running process', () => {
+it('finished journals count against the quota of their user; removes the oldest, and none of a running process', () => {
   using folder = temporaryFolder();
   const folderOf = (id: string) => join(folder.path, id);
   let now = Date.UTC(2026, 0, 1);

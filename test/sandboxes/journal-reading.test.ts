@@ -49,7 +49,7 @@ describe('tail', () => {
     );
   });
 
-  it('gives a line that has not ended, and the pieces of one without an end', async () => {
+  it('returns an unfinished line, and an endless line in pieces', async () => {
     const journal = journalFiles(folder).open('a');
     say(journal, 'whole\r\n');
     for (let piece = 0; piece < 300; piece += 1) say(journal, 'x'.repeat(1_000));
@@ -176,7 +176,7 @@ describe('time', () => {
 });
 
 describe('grep', () => {
-  it('PROC-2: finds lines by text and by expression, with what is around them', async () => {
+  it('PROC-2: finds lines by text and by expression, with the lines around them', async () => {
     longJournal();
     const reading = journalReading(folder);
     const all = await reading.grep('long', '9 ', { limit: 5 });
@@ -194,7 +194,7 @@ describe('grep', () => {
     ]);
   });
 
-  it('a hostile expression ends at its deadline or with its caller, and the host goes on', async () => {
+  it('a hostile expression ends at its deadline or when its caller cancels, and the host continues', async () => {
     const journal = journalFiles(folder).open('a');
     say(journal, `${'a'.repeat(60_000)}!\n`);
     const reading = journalReading(folder);
@@ -238,7 +238,7 @@ describe('grep', () => {
 });
 
 describe('a list', () => {
-  it('PROC-2: tells what ran, when, how much it said and how it ended, the newest first', async () => {
+  it('PROC-2: lists commands with time, output size and exit, the newest first', async () => {
     const journals = journalFiles(folder, { keepBytes: 256 * 1024, keepFinished: 5 });
     const [done, running, silent] = ['done', 'running', 'silent'].map((id) => journals.open(id));
     done?.begin({ argv: ['sh', '-c', 'x'.repeat(10_000)], startedAt: 1_000 });
@@ -260,7 +260,7 @@ describe('a list', () => {
     expect(journalReading(join(folder, 'none')).list()).toEqual([]);
   });
 
-  it('is not stopped by files that are no journals, nor is a host', async () => {
+  it('listing ignores files that are not journals, also in a host', async () => {
     mkdirSync(join(folder, 'folder.journal'));
     writeFileSync(join(folder, 'noise.journal'), Buffer.alloc(5_000, 'noise'));
     writeFileSync(join(folder, 'ended.journal'), Buffer.alloc(5_000, 'noise'));

@@ -69,7 +69,7 @@ describe('a replay', () => {
     return { journal, model, reopened: journalFiles(state, policy).open('a') };
   };
 
-  it('PROC-2: from any offset is what was appended, as long as nothing had to go', () => {
+  it('PROC-2: from any offset returns the appended output when nothing was dropped', () => {
     let run = 0;
     const property = fc.property(
       fc.array(step, { maxLength: 25 }),
@@ -88,7 +88,7 @@ describe('a replay', () => {
     fc.assert(property, { numRuns: 120 });
   });
 
-  it('PROC-2: of a rotated journal is its beginning and its end, with one gap between them', () => {
+  it('PROC-2: of a rotated journal returns its beginning and its end, with one gap between them', () => {
     let run = 0;
     const property = fc.property(
       fc.array(step, { maxLength: 60 }),

@@ -7,7 +7,7 @@ import type { Journals } from '../../src/seams/journal.ts';
 import { testOptions } from '../contracts/harness.ts';
 import { eachOf } from '../each-of.ts';
 
-it('PROC-2: the journals of a sandbox tell what ran in it, without secrets, live and after its end', async () => {
+it('PROC-2: the journals of a sandbox list its commands and output, without secrets, live and after its end', async () => {
   await using options = await testOptions({});
   const opened: { folder: string; journals: Journals }[] = [];
   const journals = (folder: string) => {

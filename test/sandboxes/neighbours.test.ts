@@ -89,7 +89,7 @@ for (const { name, world, unavailable } of places) {
         await two.stop();
       });
 
-      it('SBX-4: a sandbox of an older version is found, goes on, starts again and goes without a trace', {
+      it('SBX-4: a sandbox of an older version is found, continues, restarts, and is removed without traces', {
         timeout: 120_000,
       }, async () => {
         await using shared = await runFolder();

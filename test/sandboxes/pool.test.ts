@@ -49,7 +49,7 @@ describe('RUN-8: the pool', () => {
     return made;
   };
 
-  it('gives out what is ready, makes the next at once, and counts hits and misses apart', async () => {
+  it('returns a ready sandbox, creates the next at once, and counts hits and misses separately', async () => {
     const { pool, kind, stock } = await start({ floor: 1, ceiling: 4 });
     const first = await pool.claim(kind('a'));
     expect(first.warm).toBe(false);
@@ -75,7 +75,7 @@ describe('RUN-8: the pool', () => {
     expect(ids.size).toBe(12);
   });
 
-  it('throws away one that has died, and gives the next', async () => {
+  it('drops a dead sandbox, and returns the next', async () => {
     const { pool, kind, opened, harness, stock } = await start({ floor: 2, ceiling: 2 });
     await pool.reserve(kind('a'), 2);
     const [dead] = opened;
@@ -98,7 +98,7 @@ describe('RUN-8: the pool', () => {
     await eventually(async () => stock('b')?.ready === 1 && stock('a')?.ready === 2, 'room for another kind');
   });
 
-  it('keeps none when it may keep none', async () => {
+  it('keeps no sandbox when its limit is 0', async () => {
     const { pool, kind, opened, stock } = await start({ floor: 1, ceiling: 0 });
     const claim = await pool.claim(kind('a'));
     await claim.retire();

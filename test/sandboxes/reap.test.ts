@@ -4,7 +4,7 @@ import { nativeRuntime } from '../../src/runtimes/native/native.ts';
 import type { Runtime } from '../../src/seams/runtime.ts';
 import { openHarness } from '../contracts/harness.ts';
 
-it('RUN-6: what many crashes left is removed a few at a time, and one that resists keeps no other', async () => {
+it('RUN-6: removes the leftovers of many crashes a few at a time; one failing removal does not stop the others', async () => {
   const harness = await openHarness(nativeRuntime);
   try {
     const opened = await Promise.all(Array.from({ length: 12 }, () => harness.open()));

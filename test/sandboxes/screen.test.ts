@@ -43,7 +43,7 @@ describe('PROC-1: the screen of a process from its journal', () => {
     expect(offset).toBe(Buffer.byteLength('one\r\n\x1b[31mred\x1b[0m two\r\n$ '));
   });
 
-  it('shows a program of the whole screen, and what was before it', async () => {
+  it('shows a full-screen program, and restores the earlier screen', async () => {
     const { content } = await screenOf(
       journal('before\r\n', '\x1b[?1049h\x1b[2J\x1b[3;5Hwhole screen\x1b[?25l'),
       size,
@@ -65,13 +65,13 @@ describe('PROC-1: the screen of a process from its journal', () => {
     expect(content.replaceAll('\x1b', '<ESC>')).not.toMatch(/<ESC>[\]P_^X]|[^\P{Cc}\r\n]/u);
   });
 
-  it('goes on behind a gap in the journal, also in the middle of a sequence', async () => {
+  it('continues after a gap in the journal, also in the middle of an escape sequence', async () => {
     const { content, offset } = await screenOf(journal('a\x1b]0;title', 100, 'b'), size);
     expect((await shown(content)).lines[0]).toBe('ab');
     expect(offset).toBe(Buffer.byteLength('a\x1b]0;title') + 100 + 1);
   });
 
-  it('is shown at another size, and one that is not known is a usual one', async () => {
+  it('is shown at another size; an unknown size becomes the default size', async () => {
     const showAt = { columns: 20, rows: 4 };
     const wide = await screenOf(journal('x'.repeat(30), '\r\nend'), size, { showAt });
     expect(wide.size).toEqual(showAt);

@@ -24,7 +24,7 @@ const places = [
 for (const { name, world: given, unavailable } of places) {
   const reason = unavailable === undefined ? '' : ` (skipped: ${unavailable})`;
   describe.skipIf(unavailable !== undefined)(`${name}: a guest that does not answer${reason}`, () => {
-    it('SBX-6: one that is stopped keeps nobody else waiting', { timeout: 180_000 }, async () => {
+    it('SBX-6: a frozen guest delays no other sandbox', { timeout: 180_000 }, async () => {
       await using world = await sandboxWorld(name, given);
       const first = await world.host();
       const slow = await first.of('ann').getOrCreate('slow');
@@ -62,7 +62,7 @@ for (const { name, world: given, unavailable } of places) {
       }
     });
 
-    it('SEC-1: one that floods the socket of its link keeps nobody else waiting', {
+    it('SEC-1: a guest that floods the socket of its link delays no other sandbox', {
       timeout: 180_000,
     }, async () => {
       await using world = await sandboxWorld(name, given);

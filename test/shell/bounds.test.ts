@@ -24,7 +24,7 @@ function expectVerdict(command: string): void {
   expect(verdict.at.length).toBeLessThan(210);
 }
 
-describe('whatever is given', () => {
+describe('random input', () => {
   it(`SH-2: random bytes are judged (seed ${seed})`, () => {
     const next = random(seed);
     for (let round = 0; round < 3000; round++) {
@@ -69,7 +69,7 @@ describe('whatever is given', () => {
 
 const kibibytes64 = 64 * 1024;
 
-describe('what would take too long', () => {
+describe('commands that would take too long to judge', () => {
   it.each<[string, string]>([
     ['nested substitutions', `${'$('.repeat(30_000)}${')'.repeat(30_000)}`],
     ['nested commands', `${'echo $('.repeat(8_000)}${')'.repeat(8_000)}`],
@@ -82,7 +82,7 @@ describe('what would take too long', () => {
     ['unclosed braces', `echo ${'{a,'.repeat(20_000)}`],
     ['multiplying braces', `echo ${'{a,b}'.repeat(12_000)}`],
     ['many commands', 'a|'.repeat(30_000)],
-  ])('SH-2: is refused: %s', (_, command) => {
+  ])('SH-2: refuses %s as too complex', (_, command) => {
     const verdict = judge(command.slice(0, kibibytes64));
     expect(verdict.allowed).toBe(false);
     if (!verdict.allowed) expect(['too-complex', 'unparsable']).toContain(verdict.rule);
@@ -108,7 +108,7 @@ describe('what would take too long', () => {
     ['one long word', `echo ${'a'.repeat(60_000)}`],
     ['one long here-document', `cat <<'E'\n${'text {\n'.repeat(200)}${'word '.repeat(9_000)}\nE`],
     ['strings in code', `python3 -c "${`'a'+`.repeat(12_000)}''"`],
-  ])('SH-2: is judged: %s', (_, command) => {
+  ])('SH-2: judges %s within its limits', (_, command) => {
     expect(judge(command.slice(0, kibibytes64))).toEqual({ allowed: true });
   });
 

@@ -7,7 +7,7 @@ const harmless = readCorpus('harmless');
 const left = readCorpus('left-to-the-sandbox');
 
 describe('the corpus', () => {
-  it('SH-6: refuses every hostile command by its rule and lets every harmless one pass', () => {
+  it('SH-6: refuses every hostile command by its rule, and allows every harmless one', () => {
     const wrong: string[] = [];
     let blocked = 0;
     let passed = 0;
@@ -30,7 +30,7 @@ describe('the corpus', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('SH-6: leaves to the sandbox only commands that the policy lets pass', () => {
+  it('SH-6: leaves to the sandbox only commands that the policy allows', () => {
     const refused = left.filter(({ command }) => !judge(command).allowed).map(({ command }) => command);
     expect(refused, 'move these into hostile.txt').toEqual([]);
   });

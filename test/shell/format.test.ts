@@ -13,7 +13,7 @@ const clean: FinishedCommand = {
 };
 
 describe('a finished command', () => {
-  it('SH-5: a success is just what it printed', () => {
+  it('SH-5: a success is only its output', () => {
     expect(formatResult({ ...clean, stdout: 'hello\n' })).toBe('hello');
     expect(formatResult({ ...clean, stdout: ' two\nlines \n\n' })).toBe(' two\nlines \n');
   });
@@ -37,13 +37,13 @@ describe('a finished command', () => {
     expect(formatResult(dead)).toBe('part\n[Ended without an exit code]');
   });
 
-  it('SH-5: a timeout keeps what was printed and names the time', () => {
+  it('SH-5: a timeout keeps the earlier output and names the limit', () => {
     const late = { ...clean, exitCode: null, signal: 'SIGKILL', timedOut: true, stdout: 'part\n' };
     expect(formatResult({ ...late, durationMs: 60_004 })).toBe('part\n[Timed out after 60 s]');
     expect(formatResult({ ...late, durationMs: 1_500 })).toBe('part\n[Timed out after 1.5 s]');
   });
 
-  it('SH-5: counts omitted output and says how to read it', () => {
+  it('SH-5: counts omitted output and explains how to read it', () => {
     const long = {
       ...clean,
       stdout: 'abcdef',

@@ -86,7 +86,7 @@ describe.skipIf(!bubblewrap.available)(
       await outside.close();
     });
 
-    it('SH-6: is seen when it does harm outside of a sandbox', async () => {
+    it('SH-6: harm outside of a sandbox is detected by the test', async () => {
       await rm(join(outside.folder, 'kept/file'));
       await expect(outside.harm(outside.secret)).rejects.toMatchObject({ code: 'ENOENT' });
       await writeFile(join(outside.folder, 'kept/file'), 'as it was');
@@ -94,7 +94,7 @@ describe.skipIf(!bubblewrap.available)(
     });
 
     it.each(kinds)(
-      'SH-6: is stopped by the sandbox: %s',
+      'SH-6: the sandbox stops commands of the kind %s',
       async (kind) => {
         const open = left.filter(({ section }) => section === kind);
         const harmful: string[] = [];

@@ -20,7 +20,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('SH-2: shortens what it shows to one line', () => {
+  it('SH-2: shortens the shown command to one line', () => {
     const verdict = judge(`rm -rf / ${'x '.repeat(1000)}\\\n y`);
     if (verdict.allowed) throw new Error('it passed');
     expect(verdict.at.length).toBeLessThan(210);
@@ -116,7 +116,7 @@ describe('download-and-run', () => {
 });
 
 describe('hidden-command', () => {
-  it('SH-2: refuses to run what was decoded, whatever it says', () => {
+  it('SH-2: refuses to run decoded text, also harmless text', () => {
     expect(ruleOf('echo ZWNobyBoaQ== | base64 -d | sh')).toBe('hidden-command');
     expect(ruleOf('echo ZWNobyBoaQ== | base64 -d | cat')).toBe('allowed');
     expect(ruleOf('base64 -d blob | sh')).toBe('hidden-command');

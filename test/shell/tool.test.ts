@@ -80,7 +80,7 @@ describe('the shell tool', () => {
     expect(tool.input.safeParse({ command: 'ls', shell: 'fish' }).success).toBe(false);
   });
 
-  it('SH-3: refuses what the policy forbids, with the rule, and starts nothing', async () => {
+  it('SH-3: refuses a forbidden command with its rule, and starts nothing', async () => {
     const { asked, tool } = localWorkspace();
     const refusal = await refusalOf(tool.run({ command: 'ls && cat /etc/shadow' }));
     expect(refusal.code).toBe('command_blocked');

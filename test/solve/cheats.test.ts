@@ -281,7 +281,7 @@ for (const { name, engine, open } of walls) {
       }
     });
 
-    it('SLV-2: those that are right pass, whatever kind of thing they give and take', async () => {
+    it('SLV-2: verifies correct solutions with values of every kind', async () => {
       for (const language of ['python', 'javascript']) {
         const kind = language === 'python' ? 'py' : 'mjs';
         const [code, tests] = [fixture(`answer.${kind}`), fixture(`tests.${kind}`)];
@@ -297,7 +297,7 @@ for (const { name, engine, open } of walls) {
       expect(label, text).toBe('failed');
     });
 
-    it('SLV-2: shell whose first answer is wrong and whose last is right', async () => {
+    it('SLV-2: fails a shell program with a wrong first answer and a right last one', async () => {
       const code = '#!/bin/sh\n[ "$1" = 4 ] || echo 1\n';
       const { label, text } = await verdictOf({ language: 'shell', code, tests: shellSteps });
       expect(label, text).toBe('failed');

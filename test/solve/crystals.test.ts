@@ -104,7 +104,7 @@ describe('crystals', () => {
     expect((await crystals.get(key)).solution).toBe('print(1)');
   });
 
-  it('CRY-4: one that nobody used fades out of recall, is kept and marked, and comes back when it is right again', async () => {
+  it('CRY-4: an unused crystal fades from recall, is kept and marked, and returns after it passes again', async () => {
     const { key } = await crystals.keep({ problem }, 's', attempt({ state: 'passed' }), []);
     now += 89 * day;
     expect(await crystals.recall(problem, 3)).toHaveLength(1);
@@ -124,7 +124,7 @@ describe('crystals', () => {
     expect(await crystals.recall(problem, 3)).toHaveLength(1);
   });
 
-  it('CRY-4: one that fails its own check leaves recall at once; passing it again wipes out what was held against it', async () => {
+  it('CRY-4: a crystal that fails its own check leaves recall at once; passing again clears its failures', async () => {
     const { key } = await crystals.keep({ problem }, 's', attempt({ state: 'passed' }), []);
     await crystals.verified({ key }, false, 'It does not compile any more.');
     expect(crystals.standing(await crystals.get(key))).toBe('distrusted');

@@ -17,7 +17,7 @@ const problem = 'Print the word of the package tiny.';
 
 /** Bubblewrap shows the programs of the machine, so these are its own installers, as people have them. */
 describe.skipIf(!works)(`packages of a solution${works ? '' : ` (skipped: ${reason})`}`, () => {
-  it('are installed through the hatch in a run of their own, counted apart, and the solution stays sealed', async () => {
+  it('are installed through the hatch in a separate run, counted separately, and the solution has no network', async () => {
     const reaches =
       'import tiny, urllib.request\nprint(tiny.word)\n' +
       'try:\n    urllib.request.urlopen("http://127.0.0.1:' +
@@ -54,7 +54,7 @@ describe.skipIf(!works)(`packages of a solution${works ? '' : ` (skipped: ${reas
     expect(verdict).toMatchObject({ label: 'verified', by: 'expected-output' });
   });
 
-  it('are refused where nothing is allowed, and by the policy where it does not lead there', async () => {
+  it('are refused when installs are not allowed, and when the policy does not allow the package index', async () => {
     const script = answers(
       solution('import tiny', '', 'python', '', ['tiny']),
       solution('import tiny', '', 'python', '', ['tiny']),

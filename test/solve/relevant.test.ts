@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Explanation, Result } from '../../src/seams/memory.ts';
 import { relevant } from '../../src/solve/relevant.ts';
 
-describe('what counts of what was recalled', () => {
-  it('is what leads the others clearly, and every exact hit', () => {
+describe('relevant recall results', () => {
+  it('are results clearly ahead of the others, and every exact hit', () => {
     const strangers = [0.89, 0.88, 0.88, 0.87, 0.87, 0.86].map((cosine) => result(cosine));
     const kin = result(0.95);
     const exact = result(0.8, 'error');
@@ -11,7 +11,7 @@ describe('what counts of what was recalled', () => {
     expect(relevant(strangers)).toEqual([]);
   });
 
-  it('is everything while there is too little to compare with, and what only words have found', () => {
+  it('are all results when there are too few to compare, and results found only by words', () => {
     const few = [0.9, 0.8, 0.7].map((cosine) => result(cosine));
     expect(relevant(few)).toEqual(few);
     const byWords = [result(null), result(null)];

@@ -294,7 +294,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(() => shop.solves.of('bob').get(mine?.id ?? '')).toThrow(/no solve/);
   });
 
-  it('resumes an interrupted solve without asking again for what was answered', async () => {
+  it('resumes an interrupted solve without repeating answered model requests', async () => {
     const stop = new AbortController();
     await using shop = await open((call, number) => {
       if (number === 2) stop.abort();

@@ -34,7 +34,7 @@ describe.skipIf(!bubblewrap.available)(`crystals that are verified again${skippe
     expect(shop.server.calls).toHaveLength(1);
   });
 
-  it('CRY-4: one that has faded answers its own problem after it has passed, and is in recall from then on', async () => {
+  it('CRY-4: a faded crystal that passes again answers its own problem and returns to recall', async () => {
     await using shop = await openShop(folder.path, answers(solution(right)));
     const { result } = await shop.solve({ problem, tests, language: 'python' });
     const key = result.crystal ?? '';
@@ -48,7 +48,7 @@ describe.skipIf(!bubblewrap.available)(`crystals that are verified again${skippe
     expect(shop.server.calls).toHaveLength(1);
   });
 
-  it('what nothing can check again keeps its trust when it runs to its end', async () => {
+  it('a crystal without tests keeps its trust when it runs to its end', async () => {
     await using shop = await openShop(
       folder.path,
       answers(solution('print(42)'), { text: JSON.stringify({ passed: true, reason: 'It does.' }) }),

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// Between two looks while something works, and while nothing does.
+	// The time between two measurements, while a process uses CPU and while all are idle.
 	shortLook = 20 * time.Millisecond
 	longLook  = 160 * time.Millisecond
 	// victimTime is how long a killed process may take to give its memory back.

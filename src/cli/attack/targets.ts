@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Attack } from './attempts.ts';
 
 export interface Targets extends AsyncDisposable {
-  /** For the environment of an attempt. */
+  /** Environment variables that an attempt runs with: they name the targets. */
   readonly env: Readonly<Record<string, string>>;
   /** Whether an attempt that printed this got through. Forgets it, for the next one. */
   gotThrough(sign: Attack['sign'], printed: string): Promise<boolean>;

@@ -138,7 +138,7 @@ async function start(
   return sandbox.join(id, { opening: signal });
 }
 
-/** The one that people like better, where it is. */
+/** The first of the preferred shells that the image has; otherwise `/bin/sh`. */
 async function shellOf({ rootFiles }: RemoteSandbox): Promise<string> {
   for (const path of shells) if (await rootFiles.exists(path)) return path;
   return '/bin/sh';

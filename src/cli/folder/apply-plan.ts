@@ -88,7 +88,7 @@ class UndoableWork {
     this.#staging = staging;
   }
 
-  /** Nothing where there is nothing. */
+  /** Moves the file at this path into the staging folder. Does nothing if there is no file. */
   async setAside(path: string): Promise<void> {
     if ((await lstat(path).catch(() => undefined)) === undefined) return;
     await this.move(path, join(this.#staging, `before-${this.#steps.length}`));

@@ -12,7 +12,7 @@ import { type Synced, syncFolder } from './sync-folder.ts';
 /** The work in the copy of a folder. */
 interface FolderWork {
   run(chat: string): Promise<number>;
-  /** Told how the copy was changed, before the changes are brought back. */
+  /** Called with the changed copy, before its changes are copied back. */
   after?(ended: EndedWork): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ import type { Session, SessionFolders } from './session-folders.ts';
 /** The home folder of this wire: the workspace, in every sandbox. */
 export const home = '/workspace';
 
-/** The sandbox of a person without a chat of its own. */
+/** The sandbox for requests that name no chat. */
 const usualChat = 'open-terminal';
 
 export class Places {

@@ -9,7 +9,7 @@ import { acceptsAll, type OfferedTool, offeredTools } from './offered-tool.ts';
 /** A started server. Its opener disposes of it. */
 export interface OpenedServer extends AsyncDisposable {
   readonly transport: Transport;
-  /** The end of its stderr. */
+  /** The last lines that the server wrote to stderr. */
   lastWords(): string;
 }
 

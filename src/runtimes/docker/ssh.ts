@@ -19,7 +19,7 @@ export interface SshTarget {
 const connectSeconds = 10;
 /** How long the shared connection stays after the last request. */
 const keepSeconds = 30;
-/** Idle connections to keep for the next request. Each is a process here and one there. */
+/** Idle connections to keep for the next request. Each costs one process on this machine and one on the other. */
 const mostIdle = 2;
 const mostWords = 4096;
 /** A shared connection in the background may keep the program's stderr open. */

@@ -61,7 +61,7 @@ export function auditContract(scene: () => MemoryScene): void {
       expect(findings.map(({ mend }) => mend)).toContain("geode memory rm -- 'it'\\''s $(here)'");
     });
 
-    it('finds what no search returned for a month, and counts what one did (MEM-9)', async () => {
+    it('finds entries that no search returned for a month, and counts the returned ones (MEM-9)', async () => {
       const { memory, clock } = scene();
       await memory.store(entry('The canary server is called finch.', { key: 'finch' }));
       await memory.store(entry('Invoices are archived in the cold store.', { key: 'invoices' }));
@@ -86,7 +86,7 @@ export function auditContract(scene: () => MemoryScene): void {
       expect((await again.memory.get('finch'))?.uses.recalled).toBe(0);
     });
 
-    it('ranks an entry lower that hurt more attempts than it helped, and says so (MEM-9)', async () => {
+    it('ranks an entry lower that hurt more attempts than it helped, and explains the rank (MEM-9)', async () => {
       const { memory, store } = scene();
       await memory.store(entry('To parse the feed, call parseFeed with strict mode.', { key: 'bad' }));
       await memory.store(entry('To parse the feed, call readFeed and then parse.', { key: 'good' }));

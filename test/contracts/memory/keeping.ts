@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { entry, type MemoryScene } from './scene.ts';
 
 export function keepingContract(scene: () => MemoryScene): void {
-  describe('what it keeps', () => {
+  describe('its lists, exports and restores', () => {
     it('lists newest first, counts by category and deletes permanently (MEM-1)', async () => {
       const { memory, keysOf } = scene();
       await memory.storeMany([entry('one', { key: '1' }), entry('two', { key: '2', category: 'recipes' })]);

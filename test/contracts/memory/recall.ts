@@ -44,7 +44,7 @@ export function recallContract(scene: () => MemoryScene): void {
       for (const { score } of eachOf(byName.results)) expect(score).toBeGreaterThanOrEqual(0);
     });
 
-    it('finds others beside an entry whose every chunk is nearer (MEM-4)', async () => {
+    it('finds other entries when every chunk of one long entry is nearer (MEM-4)', async () => {
       const { memory, store, keysOf } = scene();
       // Each chunk is the query and nothing else; the others share half of it.
       await memory.storeMany([
@@ -90,7 +90,7 @@ export function recallContract(scene: () => MemoryScene): void {
       expect(seen).toEqual(await keysOf('pear tree', { limit: 100 }));
     });
 
-    it('says when more match than are ranked', async () => {
+    it('marks the total as capped when more entries match than are ranked', async () => {
       const { memory } = scene();
       await memory.storeMany(Array.from({ length: 250 }, (_, i) => entry(`plum ${i}`)));
       expect((await memory.recall({ text: 'plum' })).totalIs).toBe('capped');

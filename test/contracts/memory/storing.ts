@@ -32,7 +32,7 @@ export function storingContract(scene: () => MemoryScene): void {
       expect(await keysOf('flour')).toEqual(['a/b c']);
     });
 
-    it('is found by its words at once, and by meaning when its vectors are made (MEM-4, MEM-5)', async () => {
+    it('finds a new entry by its words at once, and by meaning once its vectors exist (MEM-4, MEM-5)', async () => {
       const { memory, store, embedder } = scene();
       embedder.down = 'not yet';
       const first = await memory.store(entry('Bread needs flour', { key: 'a' }));
@@ -144,7 +144,7 @@ export function storingContract(scene: () => MemoryScene): void {
       expect(await memory.list({ strict: true })).toMatchObject({ total: 0 });
     });
 
-    it('never keeps a secret: not in content, tags, sources or what is searched (MEM-8)', async () => {
+    it('redacts secrets in content, tags, sources and the search index (MEM-8)', async () => {
       const { memory } = scene();
       const key = `sk-ant-api03-${'a1B2'.repeat(10)}`;
       const { scrubbed, entry: stored } = await memory.store(
@@ -161,7 +161,7 @@ export function storingContract(scene: () => MemoryScene): void {
       await expect(memory.store(entry('x', { key }))).rejects.toMatchObject({ code: 'invalid_input' });
     });
 
-    it('stores many or none', async () => {
+    it('stores a batch whole or not at all', async () => {
       const { memory } = scene();
       await expect(
         memory.storeMany([entry('one'), entry('two', { supersedes: ['nobody'] })]),
@@ -175,7 +175,7 @@ export function storingContract(scene: () => MemoryScene): void {
       expect(stored.map(({ outcome }) => outcome)).toEqual(['created', 'created', 'merged']);
     });
 
-    it('with several writers of one key the last call wins', async () => {
+    it('keeps the entry of the last call when several writers store one key', async () => {
       const { memory } = scene();
       await Promise.all(
         Array.from({ length: 20 }, (_, i) => memory.store(entry(`value ${i}`, { key: 'k' }))),

@@ -4,7 +4,7 @@ import { entry, type MemoryScene } from './scene.ts';
 
 export function upkeepContract(scene: () => MemoryScene): void {
   describe('its upkeep', () => {
-    it('goes on with one half while the embedder is down, and repairs itself (MEM-4, MEM-5)', async () => {
+    it('answers from the keyword half while the embedder is down, and repairs itself (MEM-4, MEM-5)', async () => {
       const { memory, store, embedder } = scene();
       await memory.store(entry('apples are red', { key: 'a' }));
       await store.settled();
@@ -49,7 +49,7 @@ export function upkeepContract(scene: () => MemoryScene): void {
       expect(await store.stats()).toMatchObject({ entries: 100, vectors: 100, dimensions: 96 });
     });
 
-    it('lets users take turns: a small entry does not wait for a library of another', async () => {
+    it('gives users turns: a small entry does not wait for the large import of another user', async () => {
       const { store, memory, embedder } = scene();
       await store.in('carol').store(entry('the model is known'));
       await store.settled();

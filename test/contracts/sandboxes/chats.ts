@@ -7,7 +7,7 @@ import { hostingIn } from './hosting.ts';
 export function chatsContract(open: () => Promise<SandboxWorld>): void {
   const hosting = hostingIn(open);
 
-  describe('one for each user and chat', () => {
+  describe('one sandbox for each user and chat', () => {
     it('SBX-1: fifty calls at once get one sandbox, and each its own handle', () =>
       hosting(async (sandboxes, { runtime }) => {
         const mine = sandboxes.of('ann');
@@ -69,7 +69,7 @@ export function chatsContract(open: () => Promise<SandboxWorld>): void {
         expect(await runtime.list()).toEqual([]);
       }));
 
-    it('SBX-1: a user whose name breaks the rule of names gets no sandbox', () =>
+    it('SBX-1: refuses a sandbox for an invalid user name', () =>
       hosting(async (sandboxes, { runtime }) => {
         for (const name of ['A', 'Zoë', '../..', 'a b', 'a/b', '-a', 'x'.repeat(129), 'a\n', '\u0000']) {
           await expect(sandboxes.of(name).getOrCreate('chat')).rejects.toMatchObject({

@@ -122,7 +122,7 @@ export function sandboxCheckpointsContract(open: () => Promise<SandboxWorld>): v
         expect((await (await next.start('demo')).processes()).processes).toEqual([]);
       }));
 
-    it('OCI-4: by policy an idle sandbox hibernates with its waiting processes, and one that works does not', () =>
+    it('OCI-4: by policy an idle sandbox hibernates with its waiting processes, and a working sandbox does not', () =>
       hosting(async (first, world) => {
         await first[Symbol.asyncDispose]();
         const policy = { idleMs: 1_500, removeMs: null, idle: 'hibernate' } as const;
@@ -150,7 +150,7 @@ export function sandboxCheckpointsContract(open: () => Promise<SandboxWorld>): v
         expect((await events(joined)).stdout).toBe('kept awake\n');
       }));
 
-    it('OCI-3: what is open through the hatch ends in the source and in the copy, and both open again', () =>
+    it('OCI-3: connections through the hatch end in the source and in the copy; both can open new ones', () =>
       hosting(async (first, world) => {
         await first[Symbol.asyncDispose]();
         const egress = egressIn(world.options.stateDir, { resolve: testNames });

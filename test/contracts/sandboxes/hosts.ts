@@ -52,7 +52,7 @@ export function hostsContract(open: () => Promise<SandboxWorld>): void {
         expect(stdout + lost).toBe(20_000_000);
       }));
 
-    it('SBX-6: without the ledger, everything is found again in what is there', () =>
+    it('SBX-6: rebuilds a deleted ledger from the sandboxes', () =>
       hosting(async (sandboxes, world) => {
         const sandbox = await sandboxes.of('ann').getOrCreate('chat', { labels: { a: 'b' } });
         await sandboxes.of('bob').getOrCreate('chat');
@@ -67,7 +67,7 @@ export function hostsContract(open: () => Promise<SandboxWorld>): void {
         expect(await next.of('bob').list()).toMatchObject([{ chat: 'chat', state: 'stopped' }]);
       }));
 
-    it('SBX-6: sandboxes of a user are not reaped, whatever the ledger contains', () =>
+    it('SBX-6: never reaps the sandboxes of a user, with any content of the ledger', () =>
       hosting(async (sandboxes, world) => {
         const sandbox = await sandboxes.of('ann').getOrCreate('chat');
         await sandbox.files.write('kept', 'yes');
@@ -116,7 +116,7 @@ export function hostsContract(open: () => Promise<SandboxWorld>): void {
     });
 
     it.skipIf(process.getuid?.() !== 0)(
-      'SBX-8: on a full disk sandboxes can be stopped, removed and let go of (where the test may mount one)',
+      'SBX-8: on a full disk sandboxes can be stopped, removed and released (where the test may mount one)',
       async ({ skip }) => {
         await using world = await open();
         skip(world.runtime.images !== undefined, 'the engine may live where a mount of the test is not seen');
@@ -147,7 +147,7 @@ export function hostsContract(open: () => Promise<SandboxWorld>): void {
       },
     );
 
-    it('SBX-6: one host at a time; another is refused with the name of the first, and may take over', () =>
+    it('SBX-6: a second host is refused with the name of the first, and may take over', () =>
       hosting(async (sandboxes, world) => {
         const refusal = await world.host().catch((error) => error);
         expect(refusal).toMatchObject({ code: 'ledger_held', details: { pid: process.pid } });

@@ -38,7 +38,7 @@ export function lifeContract(open: () => Promise<SandboxWorld>): void {
         expect(existsSync(roomOf(options, sandbox.id).folder)).toBe(false);
       }));
 
-    it('SBX-2: what is asked for must be what is there', () =>
+    it('SBX-2: getOrCreate refuses unknown options and options that differ from the existing sandbox', () =>
       hosting(async (sandboxes, world) => {
         const mine = sandboxes.of('ann');
         await mine.getOrCreate('chat', { env: { A: '1' }, limits: { openFiles: 512 } });
@@ -125,7 +125,7 @@ export function lifeContract(open: () => Promise<SandboxWorld>): void {
         expect(await again.files.readText('kept')).toBe('yes');
       }));
 
-    it('cancelled calls leave nothing, and those that wait with them get theirs', () =>
+    it('a cancelled call leaves nothing, and other calls that wait for the same sandbox get it', () =>
       hosting(async (sandboxes, { runtime }) => {
         const mine = sandboxes.of('ann');
         const stop = new AbortController();

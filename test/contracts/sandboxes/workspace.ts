@@ -48,7 +48,7 @@ export function workspaceContract(open: () => Promise<SandboxWorld>): void {
         await expect(sandbox.snapshots?.undo()).rejects.toMatchObject({ code: 'snapshot_not_found' });
       }));
 
-    it('SBX-7: a handle of one that was stopped cannot touch the files that the next one has', () =>
+    it('SBX-7: the handle of a stopped sandbox cannot change the files of the next one', () =>
       hosting(async (sandboxes) => {
         const mine = sandboxes.of('ann');
         const { snapshots, files } = await mine.getOrCreate('chat');

@@ -17,7 +17,7 @@ export function briefBehaviour({ language, show, run }: Bench): void {
     expect(await show('streams')).toMatchObject({ stdout: 'out\n', stderr: 'err\n', exitCode: 7 });
   });
 
-  it('RUN-4: an endless loop is stopped on time, and what it said before is kept', async () => {
+  it('RUN-4: stops an endless loop at its timeout, and keeps its earlier output', async () => {
     expect(await show('loop', [], { timeoutMs: 2_000 })).toMatchObject({
       outcome: 'timed-out',
       timedOut: true,

@@ -8,7 +8,7 @@ const megabyte = 1024 ** 2;
 /** RUN-4, RUN-5, RUN-6, RT-12: programs that take what they can get. */
 export function hostileBehaviour({ harness, show }: Bench): void {
   describe('hostile', () => {
-    it('RUN-4: an endless loop is stopped on time, and what it said before is kept', async () => {
+    it('RUN-4: stops an endless loop at its timeout, and keeps its earlier output', async () => {
       const result = await show('loop', [], { timeoutMs: 1_000 });
       expect(result).toMatchObject({
         outcome: 'timed-out',
@@ -27,7 +27,7 @@ export function hostileBehaviour({ harness, show }: Bench): void {
       expect(await harness().runtime.traces()).not.toContain(result.sandbox.id);
     });
 
-    it('RUN-6: a child that outlives its parent does not hold up the result, nor outlive the run', async () => {
+    it('RUN-6: a child that outlives its parent does not delay the result, and ends with the run', async () => {
       const mark = newMark();
       const result = await show('orphan', [mark]);
       expect(result).toMatchObject({ outcome: 'succeeded', stdout: 'parent done\n' });
@@ -68,7 +68,7 @@ export function hostileBehaviour({ harness, show }: Bench): void {
       expect(result.timedOut).toBe(false);
     });
 
-    it('a full disk is an error of its own, not of the host', async ({ skip }) => {
+    it('reports a full disk in the run, not as an error of the host', async ({ skip }) => {
       skip(!harness().capabilities.isolation, 'this runtime has no walls');
       const { stdout } = await show('disk', ['/tmp/fill'], { limits: { memoryBytes: 1024 * megabyte } });
       expect(stdout).toBe('full\n');

@@ -4,7 +4,7 @@ import type { Bench } from '../language-suite.ts';
 /** RUN-2, RUN-3, RUN-5, RUN-9: input and output. */
 export function ioBehaviour({ harness, language, source, show }: Bench): void {
   describe('input and output', () => {
-    it('RUN-1 RUN-3: prints, and the result says so', async () => {
+    it('RUN-1 RUN-3: returns output, outcome and exit code of a program that prints', async () => {
       const result = await show('hello');
       expect(result).toMatchObject({
         outcome: 'succeeded',
@@ -81,7 +81,7 @@ export function ioBehaviour({ harness, language, source, show }: Bench): void {
       expect({ length: bytes.stdout.length, truncated }).toEqual({ length: 10_000_000, truncated: false });
     });
 
-    it('RUN-5: counts what is beyond the limit of what is kept', async () => {
+    it('RUN-5: counts the bytes above the output limit', async () => {
       const { stdout, stderr, truncated, dropped } = await show('both', [], { outputLimitBytes: 250_000 });
       expect(stdout).toBe('o'.repeat(250_000));
       expect(stderr).toBe('e'.repeat(250_000));

@@ -40,21 +40,21 @@ export function sourceBehaviour({ language, run }: Bench): void {
   const compiled = language === 'rust' || language === 'go';
 
   describe('source', () => {
-    it('RUN-1: with Windows line ends', async () => {
+    it('RUN-1: runs with Windows line ends', async () => {
       expect((await run(program.replaceAll('\n', '\r\n'))).stdout).toBe('a\nb\n');
     });
 
-    it('RUN-1: of several megabytes', async () => {
+    it('RUN-1: runs with several megabytes', async () => {
       const padding = `${comment} ${'x'.repeat(97)}\n`.repeat(40_000);
       expect((await run(`${program}${padding}`)).stdout).toBe('a\nb\n');
     });
 
-    it('RUN-1: of nothing at all', async () => {
+    it('RUN-1: succeeds when empty, or fails to compile', async () => {
       const { outcome, stdout } = await run('');
       expect({ outcome, stdout }).toEqual({ outcome: compiled ? 'compile-failed' : 'succeeded', stdout: '' });
     });
 
-    it('RUN-1: with a NUL byte in it ends, and says how', async () => {
+    it('RUN-1: ends with an outcome when it contains a NUL byte', async () => {
       const { outcome, timedOut } = await run(`${program}${comment} \0\n`);
       expect(timedOut).toBe(false);
       expect(['succeeded', 'failed', 'compile-failed']).toContain(outcome);

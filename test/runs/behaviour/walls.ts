@@ -58,12 +58,12 @@ export function wallsBehaviour({ harness, show }: Bench): void {
       expect((await show('write', ['x'])).stdout).toBe('written\n');
     });
 
-    it('is not root', async ({ skip }) => {
+    it('runs as a user other than root', async ({ skip }) => {
       skip(!isolated(), 'this runtime has no walls');
       expect(Number((await show('uid')).stdout)).toBeGreaterThan(0);
     });
 
-    it('RUN-2: limits that make no sense are refused', async () => {
+    it('RUN-2: refuses invalid limits', async () => {
       for (const limits of [{ memoryBytes: 0 }, { cpus: Number.NaN }, { pids: -1 }]) {
         await expect(show('hello', [], { limits })).rejects.toMatchObject({ code: 'invalid_input' });
       }

@@ -95,7 +95,7 @@ describe('SBX-7: killed at any moment', () => {
 
 describe('SBX-7: a full disk', () => {
   it.skipIf(!root)(
-    `is disk_full and leaves nothing half-made${root ? '' : ' (needs root to mount a small tmpfs)'}`,
+    `is reported as disk_full and leaves no partial snapshot${root ? '' : ' (needs root to mount a small tmpfs)'}`,
     async () => {
       const disk = join(place.above, 'disk');
       mkdirSync(disk);
@@ -176,7 +176,7 @@ describe('SBX-7: others at the same time', () => {
     await expect(hasty.take()).rejects.toMatchObject({ code: 'timed_out' });
   });
 
-  it('freezes for the second look, and thaws whatever happens', async () => {
+  it('freezes the sandbox for the second pass, and thaws it also after a failure', async () => {
     inWorkspace('echo one > file');
     const seen: string[] = [];
     const freeze = async () => {
@@ -221,7 +221,7 @@ describe('SBX-7: others at the same time', () => {
     await expect(snapshots.restore('none', { freeze })).rejects.toMatchObject({ code: 'snapshot_not_found' });
   });
 
-  it('a snapshot that lost its content says so, and the others are whole', async () => {
+  it('reports a snapshot with lost content, and restores the others', async () => {
     inWorkspace('head -c 2000000 /dev/urandom > a');
     await snapshots.take({ name: 'a' });
     inWorkspace('rm a; head -c 2000000 /dev/urandom > b');

@@ -42,7 +42,7 @@ function secretFolder(): string {
 const packs = () => readdirSync(join(place.folder, 'packs')).map((name) => join(place.folder, 'packs', name));
 
 describe('FS-3: SBX-7: hostile links', () => {
-  it('are kept as links and lead nowhere, whatever is asked', async () => {
+  it('are kept as links; no operation follows them', async () => {
     const outside = secretFolder();
     inWorkspace(
       `ln -s ${outside} folder; ln -s ${outside}/secret file; ln -s /proc/self/root root; mkdir d; echo x > d/x`,
@@ -168,7 +168,7 @@ open('bottom', 'w').write('deep')"`;
     expect(await all(snapshots.diff('a'))).toEqual([]);
   });
 
-  it('a file that grows while it is read is kept as far as it was', async () => {
+  it('a file that grows while it is read is kept with its first size', async () => {
     const writer = spawn('bash', ['-c', 'exec cat /dev/zero > growing'], {
       cwd: place.workspace,
       stdio: 'ignore',
@@ -203,7 +203,7 @@ open('bottom', 'w').write('deep')"`;
   });
 });
 
-describe('SBX-7: what the host may not read', () => {
+describe('SBX-7: files that the host may not read', () => {
   /** The program as a user that is not root, also when the tests are. */
   function asAnotherUser(): TestPlace {
     if (!root) return place;
@@ -228,7 +228,7 @@ describe('SBX-7: what the host may not read', () => {
         )
       : inWorkspace(script);
 
-  it('is left out and told, left alone while it is there, and folders without rights are restored', async () => {
+  it('are left out and reported, are not changed by a restore, and folders without rights are restored', async () => {
     snapshots = snapshotsOf(asAnotherUser());
     asUser(
       `echo a > open; echo b > shut; chmod 0 shut; mkdir dark; echo c > dark/c; chmod 0 dark; mkdir still; echo d > still/d; chmod 0500 still`,

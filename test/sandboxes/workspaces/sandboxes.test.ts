@@ -103,7 +103,7 @@ for (const { name, unavailable, open } of runtimes) {
         expect(await says(sandbox, 'cat work; ls')).toBe('precious\nwork\n');
       });
 
-      it('fork into another sandbox, whose user owns the files', async () => {
+      it('fork into another sandbox; its user owns the files', async () => {
         const source = await harness.open();
         const snapshots = snapshotsOf(placeOf(source));
         await says(source, 'mkdir d; echo then > d/file; chmod 600 d/file');

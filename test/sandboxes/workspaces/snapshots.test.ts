@@ -27,7 +27,7 @@ const everything = `
   touch -d '2400-01-01' middle; touch -d '1950-01-01' src/deep/b; touch -d 2010-01-01 empty src/deep`;
 
 describe('SBX-7: a snapshot', () => {
-  it('is restored to the last bit: files, folders, links, modes, owners, times', async () => {
+  it('restores files, folders, links, modes, owners and times exactly', async () => {
     inWorkspace(everything);
     const before = treeOf(place.workspace);
     const taken = await snapshots.take({ name: 'first' });
@@ -61,7 +61,7 @@ describe('SBX-7: a snapshot', () => {
     expect(await told(snapshots.diff('a', { to: 'b' }))).toEqual(['modified file']);
   });
 
-  it('sees what a process writes to memory that it has mapped', async () => {
+  it('includes writes of a process through mapped memory', async () => {
     inWorkspace('head -c 8192 /dev/zero > mapped');
     const program = `
 import mmap, sys
@@ -131,7 +131,7 @@ describe('SBX-7: a diff', () => {
     expect(await told(snapshots.diff('b', { to: 'a' }))).toContain('removed type/inner');
   });
 
-  it('can be left in the middle, and the next call goes on', async () => {
+  it('can be stopped in the middle, and the next call works', async () => {
     inWorkspace(': > first');
     await snapshots.take({ name: 'a' });
     inWorkspace('for i in $(seq 4000); do : > $i; done');
@@ -142,7 +142,7 @@ describe('SBX-7: a diff', () => {
     expect(await all(snapshots.diff('a'))).toHaveLength(4_000);
   });
 
-  it('of one file is a text for people', async () => {
+  it('of one file is a unified text diff', async () => {
     inWorkspace('seq 20 > numbers; echo gone > gone; head -c 100 /dev/zero > binary');
     await snapshots.take({ name: 'a' });
     inWorkspace('sed -i s/^10$/ten/ numbers; rm gone');
@@ -180,7 +180,7 @@ describe('SBX-7: names, limits and removal', () => {
     await expect(snapshots.take({ name })).rejects.toMatchObject({ code: 'invalid_input' });
   });
 
-  it('says what is missing, taken or too many', async () => {
+  it('refuses a missing name, a used name and too many snapshots', async () => {
     snapshots = snapshotsOf(place, { ...defaultSnapshotPolicy, most: 3 });
     await expect(snapshots.restore('none')).rejects.toMatchObject({
       code: 'snapshot_not_found',
@@ -225,7 +225,7 @@ describe('SBX-7: names, limits and removal', () => {
     expect(treeOf(place.workspace)).toEqual(before);
   });
 
-  it('is bounded in what one may add', async () => {
+  it('refuses a snapshot above its size limit with disk_full', async () => {
     snapshots = snapshotsOf(place, { ...defaultSnapshotPolicy, mostBytes: 1_000_000 });
     inWorkspace('head -c 2000000 /dev/urandom > big');
     await expect(snapshots.take()).rejects.toMatchObject({ code: 'disk_full' });
@@ -234,7 +234,7 @@ describe('SBX-7: names, limits and removal', () => {
 });
 
 describe('SBX-7: undo', () => {
-  it('takes back what the last commands did, one by one', async () => {
+  it('undoes the last commands one by one', async () => {
     inWorkspace('echo one > file');
     await snapshots.mark();
     inWorkspace('echo two > file; echo new > other');
@@ -248,7 +248,7 @@ describe('SBX-7: undo', () => {
     await expect(snapshots.undo()).rejects.toMatchObject({ code: 'snapshot_not_found' });
   });
 
-  it('keeps a bounded number of points and frees what they kept', async () => {
+  it('keeps a limited number of points and frees the space of older ones', async () => {
     snapshots = snapshotsOf(place, { ...defaultSnapshotPolicy, mostUndo: 3 });
     for (let round = 0; round < 40; round += 1) {
       writeFileSync(join(place.workspace, 'file'), Buffer.alloc(500_000, round));
