@@ -21,7 +21,7 @@ const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root })
 
 describe.skipIf(reason !== null)(`console examples${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   it.each(pages.filter(({ examples }) => examples.commands.length > 0))(
-    '$page shows what its commands print',
+    '$page shows the real output of its commands',
     { timeout: 180_000 },
     async ({ page, examples }) => {
       using home = temporaryFolder();

@@ -35,7 +35,7 @@ describe('a clone on a machine without a recent Go', { timeout: 600_000 }, () =>
     expect(proxy.asked).toHaveLength(2);
   });
 
-  test('PKG-1: another toolchain than the pinned one is refused, and nothing of it is kept', async () => {
+  test('PKG-1: refuses a toolchain other than the pinned one, and keeps no file of it', async () => {
     using folder = temporaryFolder();
     const clone = cloneIn(folder);
     const zip = Buffer.from(await toolchainZip());

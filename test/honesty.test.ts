@@ -75,7 +75,7 @@ test('the gate wants a passed test in each suite that proves an id, and names th
   ]);
 });
 
-test('every suite that proves an id is there, and so is the id', () => {
+test('every id in proofs.ts exists, and so does every suite that proves it', () => {
   expect(Object.keys(proofs).filter((id) => !allIds.has(id))).toEqual([]);
   const files = new Set(
     Object.values(proofs).flatMap((suites) => suites.map((suite) => suite.split(' > ')[0] ?? '')),

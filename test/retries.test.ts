@@ -4,7 +4,7 @@ import { mayRetry, strictWords, wordsOf } from './retries.ts';
 
 const folder = new URL('.', import.meta.url).pathname;
 
-test('tests of leaks, kills, isolation and security have one try, by their suite or by their promise', () => {
+test('tests of leaks, kills, isolation and security are never retried, by suite name or by id', () => {
   expect(mayRetry('/x/test/runs/leaks.test.ts', 'any')).toBe(false);
   expect(mayRetry('/x/test/api/sandboxes.test.ts', 'suite > SEC-2: nothing of another user')).toBe(false);
   expect(mayRetry('/x/test/api/sandboxes.test.ts', 'suite > SBX-2: start and stop')).toBe(true);
@@ -12,12 +12,12 @@ test('tests of leaks, kills, isolation and security have one try, by their suite
   expect([...strictWords].filter((word) => !words.has(word))).toEqual([]);
 });
 
-test('a test of one try is not tried again, though the run allows it', { retry: 2 }, ({ task }) => {
+test('does not retry a strict test although the run allows retries', { retry: 2 }, ({ task }) => {
   expect(task.retry).toBe(2);
 });
 
 let tries = 0;
-test.fails('SEC-2: a test of one try is not tried again, though it asks for more', { retry: 2 }, () => {
+test.fails('SEC-2: does not retry a strict test although the test asks for retries', { retry: 2 }, () => {
   tries += 1;
   expect(tries).toBeGreaterThan(1);
 });

@@ -92,7 +92,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     expect(await client.sandboxes.of('one').files.exists('fizz.py')).toBe(false);
   });
 
-  it('continues a conversation, and answers a repeated message once', async () => {
+  it('continues a conversation, and runs a repeated message only once', async () => {
     replies.push({ text: 'Hello.' }, { text: 'You said hello.' });
     await all(client.agents.send('two', { text: 'hello to you' }));
     const message = { text: 'what did I say?', mark: 'message-7' };
@@ -108,7 +108,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     expect(await client.agents.stop('two')).toBe(false);
   });
 
-  it('a turn belongs to the host: a reader that leaves ends nothing', async () => {
+  it('a turn continues on the host when its reader disconnects', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     replies.push({ text: 'Late, but whole.', hold: promise });
     for await (const event of client.agents.send('four', { text: 'take your time' })) {
@@ -167,7 +167,7 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     expect(events.at(-1)).toMatchObject({ type: 'result', outcome: 'done' });
   });
 
-  it('refuses what cannot be, before anything is begun', async () => {
+  it('refuses invalid requests before the turn starts', async () => {
     const refused = (options: object, message = { text: 'hello' }) =>
       expect(all(client.agents.send('seven', message, options))).rejects;
     await refused({ model: 'nobody/nothing' }).toMatchObject({ code: 'no_provider' });

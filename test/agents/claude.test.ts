@@ -30,7 +30,7 @@ afterAll(() => skills[Symbol.dispose]());
 agentTurns(scene, (stage) => {
   agentFailures(scene, stage);
 
-  it('AGT-1: one process holds many turns and has the skills of the operator; after its end the session is resumed', async () => {
+  it('AGT-1: one process runs many turns with the skills of the operator; a new process resumes the session', async () => {
     const { steps, server, client } = stage();
     const programs = async () => {
       const { processes } = await client.sandboxes.of('two').processes();
@@ -63,7 +63,7 @@ agentTurns(scene, (stage) => {
     expect(await programs()).toEqual([]);
   });
 
-  it('AGT-1: no server, hook or setting that stands in the workspace is taken; the tools of the host are', async () => {
+  it('AGT-1: ignores servers, hooks and settings in the workspace, and uses the tools of the host', async () => {
     const { steps, server, client } = stage();
     const touch = (name: string) => ({ command: 'touch', args: [`/workspace/planted-${name}`] });
     const hook = (name: string) => {
@@ -139,7 +139,7 @@ agentTurns(scene, (stage) => {
 });
 
 it.skipIf(!bubblewrap.available)(
-  `a program of a version that does not know our options is refused, with what to install${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  `refuses a program version without the needed options, and names the version to install${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
   async () => {
     using folder = temporaryFolder();
     await chmod(folder.path, 0o755);

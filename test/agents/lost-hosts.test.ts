@@ -20,7 +20,7 @@ it('counts the hosts since the last step of a turn', () => {
   expect(lostHosts(events('turn-start', 'turn-resume', 'tool-result', 'turn-resume', 'text'))).toBe(2);
 });
 
-it('waits longer the more hosts were lost, so that a series of kills ends before the turn is given up', () => {
+it('waits longer after each lost host, so that a series of kills ends before the turn fails', () => {
   const pauses = Array.from({ length: mostLostHosts }, (_, index) => pauseBefore(index + 1));
   expect(pauses).toEqual([0, 0, ...[1, 2, 4, 8, 16, 30, 30, 30].map((seconds) => seconds * 1000)]);
 });
@@ -74,12 +74,12 @@ describe.skipIf(scene.unavailable !== undefined)(`turns that lose their hosts${s
       60_000,
     );
 
-  it('AGT-4: a turn that six hosts left without a step is answered by the next one', async () => {
+  it('AGT-4: a turn that lost six hosts without a step is answered by the next host', async () => {
     await lose(6);
     expect(await end()).toMatchObject({ type: 'result', outcome: 'done', text: 'Here I am.' });
   });
 
-  it('an interrupt ends a turn that waits for its next try', async () => {
+  it('an interrupt ends a turn that waits for its retry', async () => {
     await lose(5);
     expect(await client.agents.interrupt('chat')).toBe(true);
     expect(await end()).toMatchObject({ type: 'result', outcome: 'interrupted' });

@@ -6,7 +6,7 @@ import { opencodeScene } from './scenes.ts';
 const scene = opencodeScene(inject('engines'), 'bubblewrap', await opencode());
 
 agentTurns(scene, (stage) => {
-  it('asks a person for a command; a denied one ends its turn, an allowed one runs', async () => {
+  it('asks a person about a command; denial ends its turn, permission runs it', async () => {
     stage().steps['touch a file'] = [
       { text: '', calls: [scene.run('touch a.txt')] },
       { text: 'That was it.' },

@@ -16,7 +16,7 @@ const command = (words: string): Act => ({ type: 'command', command: words });
 const edit = (...paths: readonly string[]): Act => ({ type: 'edit', paths });
 
 describe('permission policy of agents', () => {
-  it('a class allows its own kind of act and no other', () => {
+  it('a permission class allows only its own kind of action', () => {
     const acts: Readonly<Record<PermissionClass, Act>> = {
       reads: { type: 'read' },
       edits: edit('a.txt'),
@@ -162,11 +162,11 @@ describe('permission policy of agents', () => {
     expect(allowed(edit('a', path))).toBe(false);
   });
 
-  it('asks about a change that names no file', () => {
+  it('asks about a change without a file name', () => {
     expect(allowed(edit())).toBe(false);
   });
 
-  it('knows what the tools of the agents do, and nothing of what they do not name as they should', () => {
+  it('classifies tool calls of the agents, and leaves calls with wrong fields unclassified', () => {
     expect(claudeAct('Read', {})).toEqual({ type: 'read' });
     expect(claudeAct('Write', { file_path: 'a' })).toEqual(edit('a'));
     expect(claudeAct('NotebookEdit', { notebook_path: 'n' })).toEqual(edit('n'));

@@ -58,7 +58,7 @@ describe('SEC-1: keys', () => {
     expect(server.log.join('')).not.toContain(secret);
   });
 
-  test('the file is for its owner only and does not hold the secret', async () => {
+  test('the key file is readable only by its owner and does not contain the secret', async () => {
     using folder = temporaryFolder();
     const path = `${folder.path}/deep/keys.db`;
     using keys = openKeys(path);
@@ -70,7 +70,7 @@ describe('SEC-1: keys', () => {
     expect(bytes).not.toContain(secret.slice(-43));
   });
 
-  test('a key does what its scopes say and nothing else', async () => {
+  test('a key can use only the routes of its scopes', async () => {
     await using server = await startTestServer();
     const reader = server.caller('alice', ['memory:read']);
     const writer = server.caller('alice', ['memory:write']);
@@ -128,7 +128,7 @@ describe('SEC-1: keys', () => {
 });
 
 describe('API-1: rate limits', () => {
-  test('a key that asks too often waits, and others do not', async () => {
+  test('limits the requests of one key without limiting others', async () => {
     await using server = await startTestServer({ rate: { perMinute: 60, burst: 5 } });
     const [alice, bob] = [server.caller('alice'), server.caller('bob')];
     const replies = await Promise.all(Array.from({ length: 12 }, () => alice(context)));
@@ -139,7 +139,7 @@ describe('API-1: rate limits', () => {
     expect((await bob(context)).status).toBe(200);
   });
 
-  test('an address that tries wrong keys waits, and good keys go on', async () => {
+  test('limits an address that tries wrong keys; valid keys still work', async () => {
     await using server = await startTestServer({ failureRate: { perMinute: 60, burst: 5 } });
     const guess = callerWith(server.url, 'geode_000000000000_guess');
     const replies = await Promise.all(Array.from({ length: 12 }, () => guess(context)));

@@ -55,7 +55,7 @@ test('reports a missing server with its URL, and a server that is not Geode with
   other.close();
 });
 
-test('events that arrive in pieces are whole', async () => {
+test('reassembles events that arrive in pieces', async () => {
   await using server = await startTestServer();
   const entries = Array.from({ length: 1000 }, (_, i) => ({
     ...entry,

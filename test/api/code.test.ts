@@ -122,16 +122,20 @@ describe('contexts over HTTP', () => {
     expect((await context.run('x')).error).toMatchObject({ name: 'NameError' });
   });
 
-  test('a context in a sandbox that stays sees its files, and ends without it', deadline, async () => {
-    await client.sandboxes.getOrCreate('lab');
-    await client.sandboxes.of('lab').files.write('data.txt', 'from the workspace');
-    const context = await client.contexts.open('javascript', { chat: 'lab' });
-    const result = await context.run('require("fs").readFileSync("data.txt", "utf8")');
-    expect(result.value?.text).toContain('from the workspace');
-    await context.close();
-    await expect(context.run('1')).rejects.toMatchObject({ code: 'context_not_found' });
-    await client.sandboxes.remove('lab');
-  });
+  test(
+    'a context in a persistent sandbox sees its files, and its end leaves the sandbox',
+    deadline,
+    async () => {
+      await client.sandboxes.getOrCreate('lab');
+      await client.sandboxes.of('lab').files.write('data.txt', 'from the workspace');
+      const context = await client.contexts.open('javascript', { chat: 'lab' });
+      const result = await context.run('require("fs").readFileSync("data.txt", "utf8")');
+      expect(result.value?.text).toContain('from the workspace');
+      await context.close();
+      await expect(context.run('1')).rejects.toMatchObject({ code: 'context_not_found' });
+      await client.sandboxes.remove('lab');
+    },
+  );
 });
 
 describe('the host over HTTP', () => {

@@ -153,7 +153,7 @@ describe('CTX-3: one entry, and categories', () => {
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_input' } });
   });
 
-  test('categories has a true count of each, own ones included', async () => {
+  test('categories returns the exact count of each, including custom ones', async () => {
     const { call, client } = server.newcomer();
     await ingest(call, { content: 'one' });
     await ingest(call, { content: 'two' });

@@ -4,7 +4,7 @@ import { thisMachine } from '../../src/machine/machine.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { startTestServer } from './server-fixture.ts';
 
-test('CTX-1: without a limit a search gives ten results of all that there are', async () => {
+test('CTX-1: a search without a limit returns ten results and the full total', async () => {
   await using server = await startTestServer();
   const { call, client } = server.newcomer();
   const entries = Array.from({ length: 12 }, (_, index) => ({

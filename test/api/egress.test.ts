@@ -122,7 +122,7 @@ test('a key without admin can allow no private address and set no upstream, and 
   });
 });
 
-test('a policy that cannot be held to is refused and the one before stays, also in a sandbox that is stopped', {
+test('refuses a policy that cannot be enforced and keeps the earlier one, also for a stopped sandbox', {
   timeout: 120_000,
 }, async () => {
   const dan = host.server.client('dan');
@@ -189,7 +189,7 @@ test('secrets are set and removed by their own user, with the scope, and no answ
   expect(await erin.secrets.list()).toEqual([]);
 });
 
-test('usage is that of the caller, with the budget of today', async () => {
+test('usage returns the usage of the caller and the budget of today', async () => {
   const gina = host.server.client('gina');
   expect(await gina.egress.usage()).toEqual({
     usage: [],
@@ -199,7 +199,7 @@ test('usage is that of the caller, with the budget of today', async () => {
   expect((await call('/api/v1/egress/usage?day=yesterday')).status).toBe(400);
 });
 
-test('NET-1: a user says what new sandboxes and runs may reach that name nothing; no key goes further by it than by itself', {
+test('NET-1: a user sets the default policy of sandboxes and runs; a key cannot get more rights through the default', {
   timeout: 120_000,
 }, async () => {
   const rule = { host: 'allowed.test', ports: [upstream.port], private: true };

@@ -160,7 +160,7 @@ test('REL-3: routes of sandboxes and files answer random input with a declared s
   }
 });
 
-test('the client needs nothing that a browser has not', () => {
+test('the client uses only interfaces that a browser has', () => {
   const root = fileURLToPath(new URL('../../src/', import.meta.url));
   const seen = new Set<string>();
   const visit = (file: string) => {

@@ -22,7 +22,7 @@ test('a PDF that inflates without end is refused, and costs this process less th
   await expectNoParser();
 });
 
-test('a PDF that hides its bomb from the check is ended by the watch over its memory', async () => {
+test('the memory limit ends a PDF whose bomb the check did not find', async () => {
   const bytes = bombPdf(nested, '/Subtype /Image /Filter [/FlateDecode /FlateDecode]');
   const peak = await peakOf(async () => {
     expect(await extractInProcess({ kind: 'pdf', bytes }, {})).toEqual({
@@ -47,7 +47,7 @@ test('kills a parser at its deadline and when its caller disconnects', async () 
   await expectNoParser();
 });
 
-test('good files are read two at a time, the others in their turn', async () => {
+test('reads two valid files at a time, and queues the others', async () => {
   let most = 0;
   const watching = setInterval(() => {
     most = Math.max(most, parsers().length);

@@ -100,7 +100,7 @@ describe('CTX-4: failures inside', () => {
     expect(line).toContain('ENOENT');
   });
 
-  test('a defect in the middle of a stream is its last event, without a word of the inside', async () => {
+  test('a defect during a stream is its last event, without internal details', async () => {
     await using server = await startTestServer({
       openMemory: async (dir) => broken(await openTestMemory(dir), 'private'),
     });

@@ -48,7 +48,7 @@ describe('CTX-2: files', () => {
     expect(results[0]?.id).toBe('in/e.pdf');
   });
 
-  test('a file that is sent again is the next version', async () => {
+  test('uploading a file again stores the next version', async () => {
     const client = server.client('again');
     await client.files([new File(['one'], 'note.md')], { category: 'core' });
     const [stored] = await client.files([new File(['two'], 'note.md')], { category: 'core' });
@@ -109,7 +109,9 @@ describe('CTX-2: files', () => {
     expect(await call(files, broken)).toMatchObject({ status: 400, body: { code: 'invalid_input' } });
   });
 
-  test('HTML that nests without end costs an answer, not the server', { timeout: 60_000 }, async () => {
+  test('deeply nested HTML fails its own request, and the server continues', {
+    timeout: 60_000,
+  }, async () => {
     const form = new FormData();
     form.append('category', 'core');
     form.append('file', new File([`${'<div>'.repeat(50_000)}bottom`], 'deep.html'));

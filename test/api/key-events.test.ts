@@ -6,7 +6,7 @@ import { Ledger } from '../../src/ledger/ledger.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { startTestServer } from './server-fixture.ts';
 
-test('SEC-1: only a key with the scope admin reads that a key was made or revoked', async () => {
+test('SEC-1: only a key with the scope admin receives events of created and revoked keys', async () => {
   using folder = temporaryFolder();
   using ledger = new Ledger(join(folder.path, 'ledger.db'), [eventChapter]);
   await using server = await startTestServer({ parts: { events: new EventLog(ledger) } });

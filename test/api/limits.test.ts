@@ -111,7 +111,7 @@ describe('API-1: slow and broken clients', () => {
     expect((await server.client('alice').list()).total).toBe(0);
   });
 
-  test('half-sent requests without a key make room for the next caller, from their address and from any', async () => {
+  test('half-sent requests without a key are closed to serve the next caller, from the same and from other addresses', async () => {
     await using server = await startTestServer({ connections: 64, headersTimeoutMs: 600_000 });
     await using all = new AsyncDisposableStack();
     const halves: RawConnection[] = [];
@@ -126,7 +126,7 @@ describe('API-1: slow and broken clients', () => {
     expect(halves.slice(-6).filter(({ socket }) => socket.destroyed)).toEqual([]);
   });
 
-  test('the streams of one key leave room for the others', async () => {
+  test('the streams of one key leave connections for other keys', async () => {
     await using server = await startStreamServer({ connections: 64 });
     using alice = streamsOf(server, 'alice');
     const statuses = await alice.open(80);
@@ -136,7 +136,7 @@ describe('API-1: slow and broken clients', () => {
     expect((await fetch(`${server.url}/health`)).status).toBe(200);
   });
 
-  test('keys that fill the port together give way to the next caller', async () => {
+  test('closes connections of keys that together fill the port, to serve the next caller', async () => {
     await using server = await startStreamServer({ connections: 16, connectionShares: { ofKey: 8 } });
     using alice = streamsOf(server, 'alice');
     using bob = streamsOf(server, 'bob');
@@ -144,7 +144,7 @@ describe('API-1: slow and broken clients', () => {
     expect((await server.caller('carol')(context)).status).toBe(200);
   });
 
-  test('idle connections of one key make room for its next one', async () => {
+  test('closes an idle connection of a key to serve its next one', async () => {
     await using server = await startTestServer({ connections: 16 });
     const request = `GET ${context} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${server.key('alice')}\r\n\r\n`;
     await using all = new AsyncDisposableStack();
@@ -213,7 +213,7 @@ describe('API-1: stop', () => {
     expect(await connection.closed).toBe('');
   });
 
-  test('an idle connection does not hold it up', async () => {
+  test('an idle connection does not delay the stop', async () => {
     await using server = await startTestServer({ stopTimeoutMs: 60_000 });
     using idle = await openRaw(server.url);
     idle.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');

@@ -28,7 +28,7 @@ describe('the log', () => {
     expect(line).toContain('the cause');
   });
 
-  it('API-1: is one plain line for a person at a terminal', () => {
+  it('API-1: prints one plain line for each request at a terminal', () => {
     const line = logged((log) => log.error({ ...request, err: refusal }, 'request'));
     expect(terminalLine(line)).toMatch(
       /^\d\d:\d\d:\d\d error POST \/api\/v1\/runs 502: The image x:1 could not be pulled: no such host \(pull_failed\)\n$/,

@@ -7,7 +7,7 @@ import { callerWith, startTestServer } from './server-fixture.ts';
 const context = '/api/v1/context';
 const entry = { content: 'a fact', category: 'core', source: 'test' };
 
-describe('SEC-1: where it listens', () => {
+describe('SEC-1: the address of the server', () => {
   test.each(['0.0.0.0', '::', '192.0.2.1', 'example.com'])('refuses %s without auth', async (host) => {
     await using server = await startTestServer();
     const parts = { memory: server.memory, keys: 'off' as const, log: createLog('silent'), version: '0' };
@@ -23,7 +23,7 @@ describe('SEC-1: where it listens', () => {
     expect((await sendRaw(server.url + context, { origin: 'http://evil.example' })).status).toBe(403);
   });
 
-  test('a port that is taken is named', async () => {
+  test('reports a used port with its number', async () => {
     await using server = await startTestServer();
     const parts = { memory: server.memory, keys: server.keys, log: createLog('silent'), version: '0' };
     const { port } = new URL(server.url);

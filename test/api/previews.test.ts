@@ -176,7 +176,7 @@ test('NET-6: serves a port as HTTP, stream and WebSocket with its token, and not
   expect(foreign.statusCode).toBe(403);
 });
 
-test('NET-6: a preview ends with its sandbox, and its token leads to no later one', {
+test('NET-6: a preview ends with its sandbox, and its token does not open a later sandbox', {
   timeout: 120_000,
 }, async () => {
   const url = await serve('ending');
@@ -192,7 +192,7 @@ test('NET-6: a preview ends with its sandbox, and its token leads to no later on
   expect((await get(`${origin}/`, { cookie })).statusCode).toBe(404);
 });
 
-test('NET-6: a port is seen by a path too: the token is in it, no cookie passes, and its pages are sandboxed', {
+test('NET-6: serves a port by a path with the token, without cookies, and with sandboxed pages', {
   timeout: 120_000,
 }, async () => {
   await serve('by-path');
@@ -293,7 +293,7 @@ test('SEC-1: the token of a URL expires after minutes, its cookie does not; the 
   inside.close();
 });
 
-test('a preview counts as shown while its sandbox is there, so that its host stays', async () => {
+test('a preview counts as in use while its sandbox exists, and keeps its host running', async () => {
   await using previews = openPreviews();
   const inside = createServer().listen(0, '127.0.0.1');
   await once(inside, 'listening');
@@ -316,7 +316,7 @@ test('a preview counts as shown while its sandbox is there, so that its host sta
 });
 
 test.skipIf(missing)(
-  `NET-6: a page of a sandbox, in Chromium, reaches nothing of the API and plants no cookie there${missing ? ` (skipped: ${missing})` : ''}`,
+  `NET-6: a page of a sandbox in Chromium cannot call the API or set a cookie for it${missing ? ` (skipped: ${missing})` : ''}`,
   { timeout: 180_000 },
   async () => {
     const url = await serve('hostile');

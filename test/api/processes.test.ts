@@ -70,7 +70,7 @@ describe('processes over HTTP', () => {
     }
   });
 
-  test('a caller that leaves ends its command, and everything that it started', deadline, async () => {
+  test('a disconnect of the caller ends its command and all child processes', deadline, async () => {
     const abort = new AbortController();
     const running = sandbox.exec(
       { argv: shell('sleep 600 & sleep 600'), timeoutMs: null },
@@ -160,7 +160,7 @@ describe('processes over a WebSocket', () => {
     expect(textOf(await collect(process)) === expected).toBe(true);
   });
 
-  test('a connection that ends takes its command with it, or leaves it, as was said', deadline, async () => {
+  test('a closed connection ends or keeps its command, as requested', deadline, async () => {
     const started = async (process: Process) => {
       for await (const event of process) if (event.type === 'stdout') return;
     };
@@ -178,7 +178,7 @@ describe('processes over a WebSocket', () => {
     await exited(left.id);
   });
 
-  test('a terminal is joined with its screen, resized and left', deadline, async () => {
+  test('joins a terminal with its screen, resizes it and leaves it', deadline, async () => {
     const pty = { columns: 80, rows: 24 };
     const shellProcess = await sandbox.spawn({ argv: ['/bin/sh'], pty, timeoutMs: null, env: { PS1: '> ' } });
     const first = await sandbox.join(shellProcess.id, { size: { columns: 100, rows: 30 } });
@@ -196,7 +196,7 @@ describe('processes over a WebSocket', () => {
     expect((await collect(second)).at(-1)).toMatchObject({ type: 'exit', exitCode: 7 });
   });
 
-  test('an upgrade passes the same checks as any request', deadline, async () => {
+  test('an upgrade request has the same checks as other requests', deadline, async () => {
     const { url, key } = host.server;
     const address = `${url.replace('http', 'ws')}${path}/exec`;
     const attempt = (headers: Record<string, string>) =>

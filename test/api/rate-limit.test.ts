@@ -14,7 +14,7 @@ test('allows a burst, then one request per interval', () => {
   expect(limiter.take('b')).toBe(0);
 });
 
-test('a long pause allows no more than the burst', () => {
+test('allows at most the burst after a long pause', () => {
   let nowMs = 0;
   const limiter = createRateLimiter({ perMinute: 60, burst: 2 }, () => nowMs);
   limiter.take('a');
@@ -22,7 +22,7 @@ test('a long pause allows no more than the burst', () => {
   expect([1, 2, 3].map(() => limiter.take('a'))).toEqual([0, 0, 1000]);
 });
 
-test('callers without end do not take memory without end, and the busy one stays limited', () => {
+test('keeps a limited number of callers in memory, and still limits the busy one', () => {
   const limiter = createRateLimiter({ perMinute: 1, burst: 1 }, () => 0);
   limiter.take('busy');
   for (let i = 0; i < 50_000; i += 1) {

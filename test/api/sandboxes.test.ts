@@ -89,7 +89,7 @@ describe('sandboxes over HTTP', () => {
     }
   });
 
-  test('a key does what its scopes say', async () => {
+  test('a key needs the scope of each action', async () => {
     const reader = host.server.caller('alice', ['sandboxes:read']);
     expect((await reader('/api/v1/sandboxes')).status).toBe(200);
     expect((await reader('/api/v1/sandboxes', { json: { chat: 'x' } })).body).toMatchObject({

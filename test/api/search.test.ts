@@ -25,7 +25,7 @@ test('CTX-1: the gateway listens on port 4430 by default', () => {
 });
 
 describe('CTX-1: search', () => {
-  test('gives id, content, category, score and created_at, and says why', async () => {
+  test('returns id, content, category, score, created_at and an explanation of the score', async () => {
     const { call } = server.newcomer();
     await ingest(call, { id: 'one' });
     const { status, body } = await call(`${context}/search?q=release`);
@@ -99,7 +99,7 @@ describe('CTX-1: search', () => {
     expect(refused).toMatchObject({ status: 400, body: { code } });
   });
 
-  test('CTX-4: an error names what is missing', async () => {
+  test('CTX-4: an error names the missing parameter', async () => {
     const refused = await server.newcomer().call(`${context}/search`);
     expect(refused.body).toMatchObject({ error: 'q: is missing' });
   });
@@ -128,7 +128,7 @@ describe('text is data', () => {
     '日本語の文章を検索する',
   ];
 
-  test.each(hostile)('%j is stored, and searching for it answers', async (text) => {
+  test.each(hostile)('stores %j, and answers a search for it', async (text) => {
     const { call, client } = server.newcomer();
     const stored = await ingest(call, { content: `before ${text} after` });
     expect(stored.status).toBe(201);

@@ -40,7 +40,7 @@ describe('the documentation', { timeout: 240_000 }, () => {
       expect((await fetch(server.url + path)).status, path).toBe(404);
   });
 
-  it('has a list for language models, whose links lead to pages', async () => {
+  it('has a list for language models with working links', async () => {
     const text = await (await fetch(`${server.url}/llms.txt`)).text();
     expect(text).toBe(llmsText(sitePages()));
     const links = [...text.matchAll(/\]\((\/docs\/[^)]+)\)/g)].map(([, link = '']) => link);

@@ -15,7 +15,7 @@ const tests = 'assert double(2) == 4\n';
 const right = 'def double(n):\n    return 2 * n\n';
 
 describe.skipIf(!bubblewrap.available)(`solving over HTTP${skipped}`, () => {
-  it('SLV-3: each attempt is seen while it happens and read back afterwards, by its user alone', async () => {
+  it('SLV-3: streams each attempt live and stores it, for its user only', async () => {
     const client = server.client('alice');
     const files = { 'myData_1.txt': 'kept as it is named' };
     const events: SolveEvent[] = [];
@@ -79,7 +79,7 @@ describe.skipIf(!bubblewrap.available)(`solving over HTTP${skipped}`, () => {
     expect(await solves.crystals()).toEqual([]);
   });
 
-  it('a key without the scopes verifies nothing, and one that is not of the operator installs from no private address', async () => {
+  it('verify needs its scopes, and only an operator key may install from a private address', async () => {
     const { crystal: key } = await solved();
     const path = `/api/v1/crystals/${encodeURIComponent(key)}/verify`;
     expect((await server.caller('alice', ['memory:write'])(path, { json: {} })).status).toBe(403);

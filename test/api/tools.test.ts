@@ -14,7 +14,7 @@ describe.skipIf(!bubblewrap.available)(`tool sessions over HTTP${skipped}`, { ti
   }, 120_000);
   afterAll(() => host?.[Symbol.asyncDispose](), 60_000);
 
-  it('opens, looks at, lists, replaces and closes', async () => {
+  it('opens, gets, lists, replaces and closes a session', async () => {
     const client = host.server.client('alice');
     const { tools } = client.sandboxes.of('work');
     await expect(tools.get()).rejects.toMatchObject({ code: 'tool_session_not_found' });
@@ -34,7 +34,7 @@ describe.skipIf(!bubblewrap.available)(`tool sessions over HTTP${skipped}`, { ti
     expect(await client.tools.calls()).toEqual([]);
   });
 
-  it('a key gives only what its own scopes allow', async () => {
+  it('a key can give a session only tools of its own scopes', async () => {
     const poor = host.server.caller('alice', ['sandboxes:read', 'sandboxes:write']);
     const ask = (tools?: readonly string[]) => poor(path, { method: 'POST', json: { tools } });
     expect((await ask()).body).toMatchObject({ tools: [] });

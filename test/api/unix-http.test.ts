@@ -137,7 +137,7 @@ describe('HTTP over the socket of a host', () => {
     await left.promise;
   });
 
-  it('sends no header and no path that would begin another request', async () => {
+  it('refuses headers and paths that would start a second request', async () => {
     using server = await serve((_, response) => void response.end());
     const asked = [
       { ...plain, headers: { 'x-user': 'a\r\nx-other: b' } },

@@ -66,7 +66,7 @@ describe('files over HTTP', () => {
     },
   );
 
-  test('a large file goes both ways in pieces', deadline, async () => {
+  test('uploads and downloads a large file in pieces', deadline, async () => {
     const piece = new Uint8Array(1024 ** 2).fill(7);
     async function* pieces() {
       for (let i = 0; i < 40; i += 1) yield piece;
@@ -84,31 +84,35 @@ describe('files over HTTP', () => {
     expect([behind.status, behind.body]).toMatchObject([416, { code: 'invalid_range' }]);
   });
 
-  test('a folder travels as a tar, and a hostile one is refused whole', deadline, async () => {
-    await sandbox.files.write('tree/one', '1');
-    await sandbox.files.write('tree/deep/two', '2');
-    const names: string[] = [];
-    const reading = untar();
-    reading.on('entry', (header, stream, next) => {
-      names.push(header.name);
-      stream.on('end', next).resume();
-    });
-    await pipeline(Readable.from(sandbox.files.archive('tree')), reading);
-    expect(names.some((name) => name.endsWith('deep/two'))).toBe(true);
-    const tar = pack();
-    tar.entry({ name: 'x/y.txt' }, 'unpacked');
-    tar.finalize();
-    expect(await sandbox.files.extract('into', bytesOf(tar))).toBeGreaterThan(0);
-    expect(await sandbox.files.readText('into/x/y.txt')).toBe('unpacked');
-    const hostile = pack();
-    hostile.entry({ name: '../../out.txt' }, 'no');
-    hostile.finalize();
-    await expect(sandbox.files.extract('into', bytesOf(hostile))).rejects.toMatchObject({
-      code: 'archive_refused',
-    });
-  });
+  test(
+    'uploads and downloads a folder as a tar, and refuses a hostile tar completely',
+    deadline,
+    async () => {
+      await sandbox.files.write('tree/one', '1');
+      await sandbox.files.write('tree/deep/two', '2');
+      const names: string[] = [];
+      const reading = untar();
+      reading.on('entry', (header, stream, next) => {
+        names.push(header.name);
+        stream.on('end', next).resume();
+      });
+      await pipeline(Readable.from(sandbox.files.archive('tree')), reading);
+      expect(names.some((name) => name.endsWith('deep/two'))).toBe(true);
+      const tar = pack();
+      tar.entry({ name: 'x/y.txt' }, 'unpacked');
+      tar.finalize();
+      expect(await sandbox.files.extract('into', bytesOf(tar))).toBeGreaterThan(0);
+      expect(await sandbox.files.readText('into/x/y.txt')).toBe('unpacked');
+      const hostile = pack();
+      hostile.entry({ name: '../../out.txt' }, 'no');
+      hostile.finalize();
+      await expect(sandbox.files.extract('into', bytesOf(hostile))).rejects.toMatchObject({
+        code: 'archive_refused',
+      });
+    },
+  );
 
-  test('changes are watched, and a watcher that leaves is gone', deadline, async () => {
+  test('reports changes of files, and stops watching when the watcher disconnects', deadline, async () => {
     await sandbox.files.mkdir('watched');
     const abort = new AbortController();
     const seen: string[] = [];
@@ -163,7 +167,7 @@ describe('journals over HTTP', () => {
     },
   );
 
-  test('a journal is followed while it grows, and read when its sandbox is stopped', deadline, async () => {
+  test('follows a growing journal, and reads the journal of a stopped sandbox', deadline, async () => {
     await client.sandboxes.getOrCreate('short');
     const other = client.sandboxes.of('short');
     const process = await other.spawn({ argv: ['cat'], interactive: true, timeoutMs: null });

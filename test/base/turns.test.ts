@@ -19,7 +19,7 @@ describe('turns', () => {
     return { turns, begun, ask, end: (name: string) => ends.get(name)?.() };
   };
 
-  it('come in the order of asking, for all the keys of a call at once', async () => {
+  it('run in the order of the calls; a call takes all of its keys at once', async () => {
     const { turns, begun, ask, end } = works();
     const calls = [
       ask('first', ['a']),

@@ -72,7 +72,7 @@ it('GW-2: runs up to the limit of turns at once, notifies the waiting chats, and
   expect(most).toBe(2);
 });
 
-it('GW-2: somebody else cannot stop a run', async () => {
+it('GW-2: another person cannot stop a run', async () => {
   await using scene = await chatScene(endless);
   const { channel } = scene;
   await channel.say('room', 'work', { sender: { id: 'ann', name: 'Ann' }, isGroup: true });
@@ -183,7 +183,7 @@ it('GW-3: no decision in time counts as denied, and a late button does nothing',
   await expect.poll(() => channel.shown('ann').at(-1), soon).toContain('already answered or expired');
 });
 
-it('GW-3: a budget of tokens is looked at before the model is asked, and shown by /status', async () => {
+it('GW-3: checks the token budget before the model call, and /status shows it', async () => {
   await using scene = await chatScene(echo, { dailyBudget: { usd: null, tokens: 0 } });
   await scene.channel.say('ann', 'hello');
   await expect
@@ -250,7 +250,7 @@ it('splits a long answer, and sends a part that was put off later, in order', as
   for (const text of scene.channel.shown('ann')) expect(text.length).toBeLessThanOrEqual(500);
 });
 
-it('a reply of unknown fate is not sent again', async () => {
+it('does not send a reply again when its delivery is unknown', async () => {
   await using scene = await chatScene(async function* ({ message }) {
     yield resultOf(`answer to ${message.text}`);
   });
@@ -263,7 +263,7 @@ it('a reply of unknown fate is not sent again', async () => {
   expect(scene.channel.shown('ann')).not.toContain('answer to one');
 });
 
-it('the web has its own chats, reads events from any number on, and sees nothing of another user', async () => {
+it('the web has its own chats, reads events from any sequence number, and sees nothing of another user', async () => {
   await using scene = await chatScene(echo);
   const own = scene.chats.of('ann');
   const posted = await own.post('plans', { text: 'hello', key: 'k1' });
@@ -301,7 +301,7 @@ it('shows a paired person the chat on the web too, and answers messages from the
   await expect.poll(() => scene.channel.shown('ann'), soon).toContain('You said from the web');
 });
 
-it('GW-4: /model refuses a name that cannot be asked, and keeps the conversation', async () => {
+it('GW-4: /model refuses an unknown model, and keeps the conversation', async () => {
   await using scene = await chatScene(echo, {
     refusedModel: (name) => (name === 'nope/none' ? 'There is no service nope.' : undefined),
   });

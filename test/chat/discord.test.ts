@@ -180,7 +180,7 @@ it('CH-1: discord: the agent receives the message that a person replies to', asy
     .toEqual(['Reply to bob:\n> It costs 7.\n\nis that right?']);
 });
 
-it('CH-1: discord: a file that Discord does not take becomes a word about it', async () => {
+it('CH-1: discord: replaces a file that Discord refuses by a note', async () => {
   await using platform = await discord();
   await using world = await platformScene('discord', platform, echo);
   platform.say(ann, 'hello');
@@ -198,7 +198,7 @@ it('CH-1: discord: a file that Discord does not take becomes a word about it', a
   expect(last()?.file).toBeUndefined();
 });
 
-it('CH-1: discord: its commands are in the list of the platform, and count once when they are chosen', async () => {
+it('CH-1: discord: registers its commands with the platform, and runs a chosen command once', async () => {
   await using platform = await discord();
   const { server } = platform;
   await using world = await platformScene('discord', platform, echo);

@@ -46,7 +46,7 @@ describe.skipIf(!bubblewrap.available)(`agents that end${skipped}`, { timeout: 2
     expect(answerOf(await say('once', 'and after'))).toBe('I am here.');
   });
 
-  it('CA-4: a second crash ends the message with its reason, and the lane is free', async () => {
+  it('CA-4: a second crash fails the message with its reason, and the chat accepts the next one', async () => {
     const { steps, say } = here;
     steps['crash always'] = [{ text: '', calls: script('kill -9 $1') }];
     const events = await say('always', 'crash always');
@@ -116,7 +116,7 @@ describe('geode gateway --containerized refuses', { timeout: 120_000 }, () => {
     );
   };
 
-  it('CA-4: a runtime without walls, and an engine that is not there', async () => {
+  it('CA-4: a runtime without isolation, and a missing engine', async () => {
     expect(await start({ GEODE_RUNTIME_NAME: 'native' })).toMatch(
       /^1: [\s\S]*native runtime has no walls[\s\S]*geode doctor/,
     );
@@ -124,19 +124,16 @@ describe('geode gateway --containerized refuses', { timeout: 120_000 }, () => {
     expect(await start(nowhere)).toMatch(/^1: [\s\S]*docker/);
   });
 
-  it.skipIf(!docker.available)(
-    'CA-4: an image that is not there, with the command that makes it',
-    async () => {
-      const settings = {
-        ...dockerSettings(docker),
-        GEODE_CONTAINER_AGENT_IMAGE: 'localhost/geode/agent:missing',
-      };
-      expect(await start(settings)).toMatch(/^1: [\s\S]*is not on docker[\s\S]*geode image build agent/);
-    },
-  );
+  it.skipIf(!docker.available)('CA-4: a missing image, with the command that builds it', async () => {
+    const settings = {
+      ...dockerSettings(docker),
+      GEODE_CONTAINER_AGENT_IMAGE: 'localhost/geode/agent:missing',
+    };
+    expect(await start(settings)).toMatch(/^1: [\s\S]*is not on docker[\s\S]*geode image build agent/);
+  });
 
   it.skipIf(!bubblewrap.available)(
-    'CA-4: a program of another version; CA-1: a mount that is not allowed',
+    'CA-4: a program of another version; CA-1: a forbidden mount',
     async () => {
       await using world = hostWorld({ GEODE_RUNTIME_NAME: 'bubblewrap' });
       const program = join(world.folder, 'agent-stdin.mjs');

@@ -64,7 +64,7 @@ it(
 );
 
 it(
-  'GW-3: an approval outlives the gateway: asked before a kill, allowed after it, and then it runs',
+  'GW-3: an approval requested before a kill of the gateway can be allowed after it, and the action runs',
   patience,
   async () => {
     const command = 'cat ~/.ssh/no-such-key; echo got-$((40+2))';

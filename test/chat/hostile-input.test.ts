@@ -13,7 +13,7 @@ const soon = { timeout: 120_000 };
 const [ann, bob] = [42, 43];
 
 it.skipIf(!bubblewrap.available)(
-  `GW-3: a model that obeys an injected text finds nothing of another chat${skipped}`,
+  `GW-3: a model that obeys injected text can read nothing of another chat${skipped}`,
   { timeout: 600_000 },
   async () => {
     const planted = `planted-${randomUUID()}`;

@@ -12,7 +12,7 @@ const echo: AgentScript = async function* ({ message }) {
   yield resultOf(`You said ${message.text}`);
 };
 
-it('GW-3: a stranger reads one code for all their messages, and after the pairing the answers to each of them', async () => {
+it('GW-3: a stranger gets one code for all messages, and after pairing an answer to each', async () => {
   await using scene = await chatScene(echo);
   const { channel, chats } = scene;
   for (const text of ['one', 'two', 'three']) await channel.say('eve', text);
@@ -27,7 +27,7 @@ it('GW-3: a stranger reads one code for all their messages, and after the pairin
   expect(codes()).toHaveLength(1);
 });
 
-it('GW-2: a burst of messages during a run is noted once', async () => {
+it('GW-2: a burst of messages during a run gets one queue notice', async () => {
   const go = Promise.withResolvers<void>();
   await using scene = await chatScene(async function* (turn) {
     if (turn.message.text === 'first') await go.promise;
@@ -47,7 +47,7 @@ it('GW-2: a burst of messages during a run is noted once', async () => {
   expect(channel.shown('ann').filter((text) => text.startsWith('You said'))).toHaveLength(31);
 });
 
-it('CH-1: a person who deletes the answer while it grows gets one new message, however long it grows', async () => {
+it('CH-1: deleting the growing answer creates one new message, not one for each update', async () => {
   const pieces = Array.from({ length: 8 }, () => Promise.withResolvers<void>());
   await using scene = await chatScene(async function* () {
     for (const [index, { promise }] of pieces.entries()) {
@@ -94,7 +94,7 @@ it('GW-3: in a group the owner of a chat allows other people to write, and the a
   expect(scene.agents.turns.map(({ user }) => user)).toEqual(['ann', 'ann']);
 });
 
-it('CH-1: telegram: stickers, contacts and places get one word instead of turns, and pins nothing', async () => {
+it('CH-1: telegram: stickers, contacts and places get a short reply without a turn; pins get none', async () => {
   await using platform = await telegramHarness();
   await using world = await platformScene('telegram', platform, echo);
   const { telegram } = platform;

@@ -92,7 +92,7 @@ it('GW-3: the owner names the user of a stranger, and a flood of strangers is an
   await expect.poll(() => scene.agents.turns.at(-1), soon).toMatchObject({ user: 'ann', chat: 'test:s19' });
 });
 
-it('GW-3: over the API, letting people in needs the scope admin, and allowing an act approvals', async () => {
+it('GW-3: over the API, pairing a person needs the scope admin, and deciding an approval the scope approvals', async () => {
   await using world = hostWorld();
   const { host, gateway } = await world.open();
   const post = (text: string, scopes: readonly Scope[]) => {

@@ -23,7 +23,7 @@ describe.skipIf(!fact.available)(`on PostgreSQL${skipped}`, { timeout: 120_000 }
     return { bus: await open(), other: open, [Symbol.asyncDispose]: () => opened.disposeAsync() };
   });
 
-  it('GW-2: lanes of one home stay with the host that has them while it lives, and move when it is gone', async () => {
+  it('GW-2: lanes stay with their host while it lives, and move to another host when it dies', async () => {
     await using opened = new AsyncDisposableStack();
     const url = await server.database();
     const first = opened.use(await PostgresBus.open({ url, log: noLog, keepMs: 60_000 }));
@@ -46,7 +46,7 @@ describe.skipIf(!fact.available)(`on PostgreSQL${skipped}`, { timeout: 120_000 }
     expect((await first.claim(options))?.message.key).toBe('m3');
   });
 
-  it('forgets hosts that were killed when another one begins', async () => {
+  it('removes killed hosts when another host starts', async () => {
     await using opened = new AsyncDisposableStack();
     const url = await server.database();
     const from = async (now: number) =>

@@ -44,7 +44,7 @@ async function saidIn(bus: Bus): Promise<readonly string[]> {
   return entries.flatMap((entry) => (entry.type === 'message' ? [JSON.parse(entry.message.body).text] : []));
 }
 
-it('GW-5: runs by cron, every so often and once, each time once', async () => {
+it('GW-5: runs cron, interval and one-time schedules exactly once at each due time', async () => {
   using world = hosts();
   using host = world.open();
   const { schedules, chat, bus } = host;
@@ -122,7 +122,7 @@ it('GW-5: records who made and ended a schedule, and each time that it ran or wa
   ]);
 });
 
-it('GW-5: goes by the time zone, also over the change of the clocks', () => {
+it('GW-5: uses the time zone, also across daylight saving changes', () => {
   const berlin = parseScheduleTime('30 2 * * *', 'Europe/Berlin', start);
   const before = Date.UTC(2027, 2, 27, 12);
   // At half past two on this day no clock shows that time: it runs at the next moment that there is.
@@ -149,7 +149,7 @@ it.each([
   ['every weekday at 8', 'Europe/Berlin', Date.UTC(2027, 0, 5, 7)],
   ['every day at midnight', 'UTC', Date.UTC(2027, 0, 5)],
   ['daily at 7pm', 'UTC', Date.UTC(2027, 0, 4, 19)],
-] as const)('GW-5: %j in %s is understood', (text, zone, next) => {
+] as const)('GW-5: parses %j in %s', (text, zone, next) => {
   expect(nextRun(parseScheduleTime(text, zone, start), start)).toBe(next);
 });
 

@@ -102,7 +102,7 @@ it(
   },
 );
 
-it('GW-4: results of tools in earlier turns are trimmed before anything is summed up', patience, async () => {
+it('GW-4: shortens tool results of earlier turns before it summarises', patience, async () => {
   let isCalled = false;
   script = () => {
     if (isCalled) return { text: 'Looked.' };
@@ -227,7 +227,7 @@ it('GW-2: adds a message during a turn to that turn, and starts no second turn',
 });
 
 it(
-  'adds a message to the turn if its sender wants that, in a chat where messages wait',
+  'adds a message to the running turn when its sender requests it, in a chat that queues messages',
   patience,
   async () => {
     const go = Promise.withResolvers<void>();
@@ -256,7 +256,7 @@ function steers(): number {
 }
 
 it(
-  'GW-3: a dangerous command is shown exactly and runs only when it is allowed; a denial ends it for the turn',
+  'GW-3: shows a dangerous command exactly and runs it only when allowed; after a denial it is refused for the turn',
   patience,
   async () => {
     const { approvals } = client;
@@ -281,7 +281,7 @@ it(
 );
 
 it(
-  'GW-5: the agent schedules for its own chat, and the API and the client show and end it',
+  'GW-5: the agent creates a schedule for its own chat; the API and the client list and remove it',
   patience,
   async () => {
     script = ({ prompt }) =>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ShortLived } from '../../src/chat/channels/short-lived.ts';
 
-it('something that grows with its use is replaced after so many uses, and stays the same until then', () => {
+it('an object is replaced after its maximum number of uses, and reused until then', () => {
   let made = 0;
   const lived = new ShortLived(() => {
     made += 1;

@@ -81,7 +81,7 @@ it('CH-1: telegram: each topic has its own conversation; a thread id without a t
   expect(new Set(world.agents.turns.map(({ chat }) => chat)).size).toBe(4);
 });
 
-it('CH-1: telegram: only its exact name wakes the bot in a group', async () => {
+it('CH-1: telegram: the bot reacts in a group only to its exact name', async () => {
   await using platform = await telegramHarness();
   await using world = await platformScene('telegram', platform, echo);
   const { telegram } = platform;
@@ -137,7 +137,7 @@ it('CH-1: telegram: the agent receives the message that a person replies to, wit
     ]);
 });
 
-it('GW-2: telegram: a change of a message that still waits replaces it', async () => {
+it('GW-2: telegram: an edit of a waiting message replaces it', async () => {
   await using platform = await telegramHarness();
   const go = Promise.withResolvers<void>();
   await using world = await platformScene('telegram', platform, async function* (turn) {

@@ -44,7 +44,7 @@ it('an unknown person gets a code on telegram, and /stop works while a run goes 
     .toEqual(expect.arrayContaining(['working\n\n(stopped)', 'Stopped.']));
 });
 
-it('CH-1: telegram: a message that was changed is heard again as a change', async () => {
+it('CH-1: telegram: an edited message arrives as a change', async () => {
   await using platform = await telegramHarness();
   await using world = await platformScene('telegram', platform, echo);
   const { telegram } = platform;

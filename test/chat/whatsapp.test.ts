@@ -112,7 +112,7 @@ const echo: AgentScript = async function* ({ message }) {
   yield resultOf(`You said ${message.text}`);
 };
 
-it('CH-1: whatsapp: only who knows the verify token can set the webhook up', async () => {
+it('CH-1: whatsapp: setting up the webhook needs the verify token', async () => {
   await using platform = await whatsapp();
   await using _world = await platformScene('whatsapp', platform, echo);
   const ask = async (token: string, mode = 'subscribe') => {
@@ -132,7 +132,7 @@ it('CH-1: whatsapp: only who knows the verify token can set the webhook up', asy
   expect(elsewhere.status).toBe(404);
 });
 
-it('CH-1: whatsapp: a forged call is refused, a replayed one counts once, and neither shows a secret', async () => {
+it('CH-1: whatsapp: a forged call is refused, a replayed call counts once, and both answers show no secret', async () => {
   await using platform = await whatsapp();
   const { server } = platform;
   await using world = await platformScene('whatsapp', platform, echo);
@@ -172,7 +172,7 @@ it('CH-1: whatsapp: slows down a caller that guesses signatures', async () => {
   server.webhook = undefined;
 });
 
-it('CH-1: whatsapp: a message that Meta took and did not deliver is seen in the state of the channel', async () => {
+it('CH-1: whatsapp: the channel state shows a message that Meta accepted but did not deliver', async () => {
   await using platform = await whatsapp();
   await using world = await platformScene('whatsapp', platform, echo);
   const { messages: _, ...change } = changeOf(ann, {}, 'Ann');

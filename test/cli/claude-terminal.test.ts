@@ -109,7 +109,7 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
     },
   );
 
-  it.skipIf(isSkipped)(`begins a conversation, and is ended with it${skipped}`, async () => {
+  it.skipIf(isSkipped)(`begins a conversation, and ends with it${skipped}`, async () => {
     await using me = home.sit(['claude', '--chat', 'new'], { columns: 100, rows: 40 });
     await me.sees('Claude Code v');
     await me.sees('accept edits on');

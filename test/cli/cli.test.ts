@@ -148,7 +148,7 @@ describe('the command line', patience, () => {
     expect(await run(['exec', '--runtime', 'warp', 'true'])).toMatchObject({ code: 2 });
   });
 
-  it('RT-4: refuses when the configured runtime is not there, with the reason', async () => {
+  it('RT-4: refuses to run when the configured runtime is unavailable, with the reason', async () => {
     const result = await run(['exec', 'true'], {
       env: { GEODE_RUNTIME_NAME: 'docker', GEODE_DOCKER_HOST: 'unix:///nowhere.sock' },
     });
@@ -168,7 +168,7 @@ describe('the command line', patience, () => {
     expect(() => process.kill(Number(pid), 0)).toThrow();
   });
 
-  it('a reader that has gone ends the command, and leaves nothing', async () => {
+  it('a closed output pipe ends the command, and leaves nothing', async () => {
     const child = start(['exec', '--runtime', 'native', '-q', '--', 'sh', '-c', 'echo $$; exec yes']);
     child.stdin.end();
     const pid = await new Promise<string>((resolve) =>
@@ -202,7 +202,7 @@ describe('the command line', patience, () => {
     });
   });
 
-  it('doctor runs a command in every runtime that is there', async () => {
+  it('doctor runs a command in every available runtime', async () => {
     const { stdout } = await run(['doctor', '--json'], {
       env: { GEODE_DOCKER_HOST: 'unix:///nowhere.sock' },
     });

@@ -167,7 +167,7 @@ describe.skipIf(!bubblewrap.available)(`commands that have answered${skipped}`, 
   }, patience.timeout);
 
   it.each(table.map(([args, code, stdin]) => ({ line: args.join(' '), args, code, stdin })))(
-    'end by themselves, though the host closes nothing: geode $line',
+    'exit although the host keeps the connection open: geode $line',
     async ({ args, code, stdin }) => {
       const ended = await home.run(args, stdin);
       expect(ended.code, ended.stderr + ended.stdout).toBe(code);

@@ -49,7 +49,7 @@ describe('geode config', { timeout: 60_000 }, () => {
     expect(await typed(['path'])).toMatchObject({ code: 0 });
   });
 
-  it('edit takes a good text, and keeps a refused one for the next edit', async () => {
+  it('edit saves valid text, and keeps refused text for the next edit', async () => {
     const editor = join(home.path, 'editor');
     const withEditor = (script: string) => {
       writeFileSync(editor, `#!/bin/sh\n${script}\n`);
@@ -67,7 +67,7 @@ describe('geode config', { timeout: 60_000 }, () => {
     expect(none.stderr).toContain('cannot be started');
   });
 
-  it('the commented file, without its slashes, holds the defaults', () => {
+  it('the commented file contains the defaults when uncommented', () => {
     const machine = thisMachine();
     const text = defaultConfigText(machine);
     const uncommented = text.replaceAll(/^ {2}\/\//gm, '  ');

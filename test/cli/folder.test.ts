@@ -120,7 +120,7 @@ describe.skipIf(!bubblewrap.available)(
       expect((await stat(join(folder, 'two.txt'))).mode & 0o111).not.toBe(0);
     });
 
-    it('files and folders change places', async () => {
+    it('copies back a file replaced by a folder, and a folder replaced by a file', async () => {
       const { sync, read, inside } = await project({ file: 'f\n', 'folder/a.txt': 'a\n' });
       await inside('rm -r file folder; mkdir file; echo in > file/in.txt; echo now > folder');
       expect((await sync()).left).toEqual([]);
@@ -129,7 +129,7 @@ describe.skipIf(!bubblewrap.available)(
   },
 );
 
-it('takes back everything when one step fails', async () => {
+it('undoes all steps when one step fails', async () => {
   using own = temporaryFolder();
   const [folder, staging] = [join(own.path, 'folder'), join(own.path, 'staging')];
   await mkdir(join(folder, 'd'), { recursive: true });

@@ -16,7 +16,7 @@ describe('first commands of a new user', { timeout: 120_000 }, () => {
   const typed = (args: readonly string[], env: Record<string, string> = {}) =>
     geode(args, { home: home.path, cwd: join(home.path, 'here'), env });
 
-  it('geode alone shows where one stands, and the next commands', async () => {
+  it('geode without arguments shows the current state and the next commands', async () => {
     const { stdout, code } = await typed([], { GEODE_RUNTIME_NAME: 'native' });
     expect(code).toBe(0);
     expect(stdout.split('\n').length).toBeLessThan(18);
@@ -67,7 +67,7 @@ describe('first commands of a new user', { timeout: 120_000 }, () => {
     );
   });
 
-  it.skipIf(!bubblewrap.available)('a missing interpreter is named, with the ways to get it', async () => {
+  it.skipIf(!bubblewrap.available)('names a missing interpreter and how to install it', async () => {
     const code = ['run', '--runtime', 'bubblewrap', '-e', 'PATH=/nowhere', 'python', '-c', '1'];
     const refused = await typed(code);
     expect(refused.code).toBe(125);
@@ -77,7 +77,7 @@ describe('first commands of a new user', { timeout: 120_000 }, () => {
     await typed(['host', 'stop']);
   });
 
-  it('hints name the form of the command that was typed', async () => {
+  it('hints use the form of the typed command', async () => {
     const hint = async (form: string) => (await typed(['pyhton'], { GEODE_TYPED_AS: form })).stderr;
     expect(await hint('npx geode-home')).toContain('See npx geode-home --help.');
     expect(await hint('bin/geode.js')).toContain('See bin/geode.js --help.');

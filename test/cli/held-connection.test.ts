@@ -25,7 +25,7 @@ describe.skipIf(!bubblewrap.available)(`a command whose connections stay open${s
     ['one that is refused', ['sandbox', 'exec', 'nobody', '--', 'true'], 125, ''],
     ['a run', ['run', '-q', 'shell', '-c', 'echo here'], 0, 'here\n'],
     ['a list', ['sandbox', 'ls'], 0, expect.stringContaining('local/demo')],
-  ] as const)('ends with its answer, though the host never closes: %s', async (_, args, code, stdout) => {
+  ] as const)('exits after its answer although the host never closes: %s', async (_, args, code, stdout) => {
     const before = held.answers();
     expect(await home.run(args)).toMatchObject({ code, stdout });
     expect(held.answers()).toBeGreaterThan(before);

@@ -126,7 +126,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     expect(isRunning({ pid, start })).toBe(false);
   });
 
-  it('another command with other settings replaces an idle host, and is refused by a busy one', async () => {
+  it('a command with other settings replaces an idle host, and is refused by a busy host', async () => {
     await home.ok(['sandbox', 'create', 'rules']);
     const { pid } = await home.host();
     const other = { GEODE_SANDBOX_MEMORY: '256m' };
@@ -151,7 +151,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     expect(kept.code).toBe(0);
   });
 
-  it('refuses an invalid request, and an idle host makes room for another version', async () => {
+  it('refuses an invalid request, and replaces an idle host of another version', async () => {
     await home.ok(['sandbox', 'create', 'strange']);
     const host = await home.host();
     const api = host.serves?.api ?? '';
@@ -171,7 +171,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     await patiently(async () => !isRunning(host), 'the end of the host');
   });
 
-  it("does not speak to a socket that may be another user's", async () => {
+  it('does not connect to a socket that may belong to another user', async () => {
     await home.ok(['sandbox', 'create', 'safe']);
     const { serves } = await home.host();
     const socket = serves?.api ?? '';
@@ -189,7 +189,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     await home.ok(['sandbox', 'ps', 'safe']);
   });
 
-  it('ends in good order when it is stopped, though a command does not listen', async () => {
+  it('stops cleanly although a command does not read', async () => {
     await home.ok(['sandbox', 'create', 'deaf']);
     const deaf = await started(home, 'sandbox', 'exec', '--timeout', '0', 'deaf', '--', 'yes');
     const state = join(home.folder, '.local/state/geode');
@@ -203,7 +203,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     await home.ok(['sandbox', 'stop', 'deaf']);
   });
 
-  it('is seen in geode status, stopped with geode host stop, and ends when its folders are gone', async () => {
+  it('appears in geode status, stops with geode host stop, and ends when its folders are removed', async () => {
     await home.ok(['sandbox', 'create', 'seen']);
     const { pid, serves } = await home.host();
     const status = await home.ok(['status']);

@@ -32,7 +32,7 @@ describe('CLI-1: the life of a host (native)', patience, () => {
     }
   });
 
-  it('without lingering each command is the host itself: a second waits, and is then refused', async () => {
+  it('without lingering each command is its own host: a second command waits, and is then refused', async () => {
     await using home = await sandboxHome({ GEODE_RUNTIME_NAME: 'native', GEODE_SANDBOX_LINGER: '0' });
     await home.ok(['sandbox', 'create', 'alone']);
     const holder = await started(
@@ -95,7 +95,7 @@ describe('CLI-1: the life of a host (native)', patience, () => {
     expect(await running(home, 'busy')).toHaveLength(1);
   });
 
-  it('a gateway takes the place of a host in the background, after the commands that run in it', async () => {
+  it('a gateway replaces a background host after its running commands end', async () => {
     await using home = await sandboxHome({ GEODE_RUNTIME_NAME: 'native', GEODE_SANDBOX_READY: '0' });
     await home.ok(['sandbox', 'create', 'first']);
     const first = await home.host();

@@ -151,7 +151,7 @@ describe('CLI-1: geode memory', { timeout: 300_000 }, () => {
     expect(await json('memory', 'ls', '--user', 'broken')).toMatchObject({ total: 0 });
   });
 
-  test('stats counts and names the model, reindex goes over everything', async () => {
+  test('stats shows counts and the model, reindex processes all entries', async () => {
     await run('memory', 'add', 'something to count', '-c', 'my-own', '--user', 'counter');
     const stats = await run('memory', 'stats', '--user', 'counter');
     expect(stats.stdout).toMatch(/^my-own +1$/m);
@@ -180,7 +180,7 @@ describe('CLI-1: geode memory', { timeout: 300_000 }, () => {
     [['keys', 'revoke', 'nothing'], 'There is no key'],
     [['gateway', '--port', '99999'], '--port', 2],
     [['gateway', '--no-auth', '--host', '0.0.0.0'], 'Without auth'],
-  ])('%j is refused with its reason', async (args, reason, exitCode = 1) => {
+  ])('refuses %j with the reason', async (args, reason, exitCode = 1) => {
     const { code, stdout, stderr } = await run(...args);
     expect(stderr).toContain(reason);
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' });
@@ -212,7 +212,7 @@ describe('CLI-1: geode gateway and keys', { timeout: 300_000 }, () => {
     await expect(again.list()).rejects.toMatchObject({ code: 'server_unreachable' });
   });
 
-  test('MEM-3: without a model and without a network both work by words, and say so', async () => {
+  test('MEM-3: without a model and a network, both search by words and report it', async () => {
     const ownHome = join(folder.path, 'offline-home');
     const env = { XDG_CACHE_HOME: join(ownHome, 'cache'), npm_config_registry: 'http://127.0.0.1:9' };
     const server = await start(ownHome, env);

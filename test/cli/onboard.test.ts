@@ -29,7 +29,7 @@ async function writeConfig(home: SandboxHome, text: string): Promise<void> {
 }
 
 describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience, () => {
-  it('asks a person, tries each answer, asks again when one does not work, and writes the config', async () => {
+  it('asks for settings, tests each answer, asks again when a test fails, and writes the config', async () => {
     await using server = await startModelServer(model);
     await using home = await sandboxHome({});
     await using person = home.sit(['onboard'], { rows: 60, columns: 160 });
@@ -82,7 +82,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     expect(server.calls.at(-1)?.headers.authorization).toBe(`Bearer ${key}`);
   });
 
-  it('changes one thing and keeps the rest of the file, comments too', async () => {
+  it('changes one setting and keeps the rest of the file, including comments', async () => {
     await using telegram = await startTelegram();
     await using home = await sandboxHome({});
     await writeConfig(
@@ -126,7 +126,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     expect(await home.ok(['secrets', 'ls'])).toContain('telegram');
   });
 
-  it('changes nothing when it is left with Ctrl-C, or has no terminal', async () => {
+  it('changes nothing after Ctrl-C, and without a terminal', async () => {
     await using home = await sandboxHome({});
     await using person = home.sit(['onboard', 'budget']);
     await person.sees('US dollars');
@@ -189,7 +189,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     expect(await readFile(fileOf(home), 'utf8')).toContain('"daily_budget": null');
   });
 
-  it('CLI-1: tries the tokens of every platform', async () => {
+  it('CLI-1: tests the tokens of every platform', async () => {
     await using discord = await startDiscord();
     await using slack = await startSlack();
     await using whatsApp = await startWhatsApp();

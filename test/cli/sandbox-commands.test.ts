@@ -70,7 +70,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     expect(await stateOf('later')).toBeUndefined();
   });
 
-  it('names: the first "/" divides, --user takes the whole word, and what is shown cannot speak to the terminal', async () => {
+  it('names: the first "/" separates user and chat, --user takes the whole word, and shown names contain no control characters', async () => {
     await home.ok(['sandbox', 'create', 'bob/a/b']);
     const odd = await home.run(['sandbox', 'create', '--user', 'bob/a', 'b']);
     expect(odd).toMatchObject({ code: 1, stderr: expect.stringContaining('user name') });
@@ -309,7 +309,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     expect(shown).toContain('+++ b/after');
   });
 
-  it('SBX-9 SBX-10: stats, once and again and again; pause and resume', async () => {
+  it('SBX-9 SBX-10: stats prints once or repeatedly; pause and resume', async () => {
     await home.ok(['sandbox', 'create', 'busy']);
     await background('busy', 'while :; do :; done');
     const { sandboxes } = await home.json<{ sandboxes: readonly (Usage & { chat: string })[] }>([

@@ -20,7 +20,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
   afterEach(() => home.end());
   afterAll(() => home[Symbol.asyncDispose]());
 
-  it('while a shell is open others run, copy, list and stop', async () => {
+  it('while a shell is open other commands run, copy, list and stop', async () => {
     await using me = home.sit(['shell', 'shared']);
     me.type('echo in the sh$((1))ell > seen; echo rea$((1))dy\r');
     await me.sees('rea1dy');
@@ -43,7 +43,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect(await me.over).toBeGreaterThan(0);
   });
 
-  it('a terminal that has no size is a terminal', async () => {
+  it('a terminal without a size works', async () => {
     await home.ok(['sandbox', 'create', 'sizeless']);
     const { pid } = await home.host();
     await using me = home.sit(['sandbox', 'exec', 'sizeless', '--', 'echo', 'well'], { columns: 0, rows: 0 });
@@ -60,7 +60,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect(await running(home, 'window')).toHaveLength(1);
   });
 
-  it('SBX-6: 20 commands at once, with no host before, have one host and their own results', async () => {
+  it('SBX-6: 20 simultaneous commands without a host start one host and get their own results', async () => {
     await home.ok(['sandbox', 'create', 'many']);
     await home.ok(['host', 'stop']);
     const outcomes = await Promise.all(
@@ -76,7 +76,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect(runs.map(Number).sort((a, b) => a - b)).toEqual(outcomes.map((_, code) => code));
   });
 
-  it('an interrupt is for the command that it was meant for', async () => {
+  it('an interrupt ends only its own command', async () => {
     await home.ok(['sandbox', 'create', 'two']);
     const args = ['sandbox', 'exec', '--timeout', '0', 'two', '--', 'sh', '-c'] as const;
     const first = await started(home, ...args, 'echo up; exec sleep 1111');
@@ -116,7 +116,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect((await home.host()).pid).toBe(pid);
   });
 
-  it('a slow reader holds back its own command and no other, and loses no byte', async () => {
+  it('a slow reader delays only its own command, and loses no byte', async () => {
     await home.ok(['sandbox', 'create', 'slow']);
     const bytes = 64 * 1024 * 1024;
     const child = home.start(
@@ -162,7 +162,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
     expect(words).toEqual(['1\n', expect.stringContaining('ENOSPC')]);
   });
 
-  it('takes paths, variables and colours from where the command is typed, and leaves stdin alone', async () => {
+  it('uses paths, variables and colours of the calling terminal, and does not read stdin', async () => {
     await home.ok(['sandbox', 'create', 'typed']);
     await home.ok(['sandbox', 'exec', 'typed', '--', 'sh', '-c', 'echo word > file; chmod 664 file']);
     const copy = 'umask $2; "$0" "$1" sandbox cp typed:file to-$2 2> /dev/null; stat -c %a to-$2';

@@ -32,7 +32,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode shell${reason}`, patience, 
   afterEach(() => home.end());
   afterAll(() => home[Symbol.asyncDispose]());
 
-  it('makes the sandbox, runs commands, sees a new size, and passes the exit code on', async () => {
+  it('creates the sandbox, runs commands, applies a new terminal size, and returns the exit code', async () => {
     await using me = home.sit(['shell', 'work']);
     await me.sees('isolation grade os');
     me.type('echo six times $((6*7))\r');
@@ -132,7 +132,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode shell${reason}`, patience, 
 });
 
 describe.skipIf(!docker.available)('CLI-1: geode shell on docker', patience, () => {
-  it('PROC-1: a shell is left and found again', async () => {
+  it('PROC-1: a shell can be left and rejoined', async () => {
     await using home = await sandboxHome({
       GEODE_RUNTIME_NAME: 'docker',
       GEODE_DOCKER_HOST: `unix://${docker.available ? docker.socket : ''}`,

@@ -72,7 +72,7 @@ describe.skipIf(!bubblewrap.available)(`geode solve and geode crystals${skipped}
     expect(events.at(-1)).toBe('result');
   });
 
-  it('CRY-4: a person corrects a crystal and has it verified, with a host that runs and without one', async () => {
+  it('CRY-4: a person corrects a crystal and verifies it, with and without a running host', async () => {
     const { crystals } = await home.json<{ crystals: { key: string; standing: string }[] }>([
       ...['crystals', 'ls', '--json'],
     ]);

@@ -65,7 +65,7 @@ describe('CLI-1: output of a sandbox at a terminal', () => {
     );
   });
 
-  it('gives the terminal back on leaving: the first screen, no mouse, a cursor', () => {
+  it('restores the terminal on leaving: main screen, mouse off, cursor visible', () => {
     const guard = new TerminalGuard();
     expect(guard.leave()).not.toContain('1049');
     guard.pass(Buffer.from('\x1b[?1049h\x1b[?1003h\x1b[?25l'));
@@ -74,7 +74,7 @@ describe('CLI-1: output of a sandbox at a terminal', () => {
     expect(guard.leave()).not.toContain('1049');
   });
 
-  it('Ctrl-P Ctrl-Q leaves; each alone goes inside', async () => {
+  it('Ctrl-P Ctrl-Q leaves; each key alone is sent to the sandbox', async () => {
     let sent = '';
     let left = 0;
     const keys = detachKeys(

@@ -37,7 +37,7 @@ describe.skipIf(!bubblewrap.available)(`geode tools${skipped}`, patience, () => 
     expect(stdout).toContain('1 session closed');
   });
 
-  it('lists, replaces and closes; wrong words say what would be right', async () => {
+  it('lists, replaces and closes sessions; wrong arguments give a hint', async () => {
     await home.ok(['sandbox', 'create', 'alice/work']);
     const first = await home.json<{ id: string; tools: string[] }>(['tools', 'open', 'alice/work']);
     expect(first.tools).toContain('ask_person');

@@ -15,7 +15,7 @@ describe.skipIf(!bubblewrap.available)(
     });
     afterAll(() => home?.[Symbol.asyncDispose]());
 
-    it('shows what goes and what stays, asks, and leaves nothing running, and no data if that is wanted', async () => {
+    it('lists what it removes and keeps, asks, ends everything that runs, and removes the data when requested', async () => {
       const other = join(home.folder, 'run', 'of-another-state');
       mkdirSync(other, { recursive: true });
       await home.ok(['sandbox', 'create', 'demo']);

@@ -43,7 +43,7 @@ describe('config', () => {
     expect(concurrency).toBeGreaterThan(0);
   });
 
-  it('CFG-1: takes comments and trailing commas, and says where each value came from', async () => {
+  it('CFG-1: accepts comments and trailing commas, and reports the origin of each value', async () => {
     const { config, settings } = await load(
       '{ // why\n "runtime": { "name": "docker", },\n "sandbox": { "memory": "1g", "cpus": null } }',
       { GEODE_SANDBOX_PIDS: '99' },
@@ -105,7 +105,7 @@ describe('config', () => {
     expect(mostLimits((await load(text)).config)).toMatchObject(most);
   });
 
-  it('CFG-1: masks every credential, wherever in the settings it stands, and shows the rest', async () => {
+  it('CFG-1: masks credentials in every setting, and shows the rest', async () => {
     const { settings } = await load(
       JSON.stringify({
         providers: { services: { mine: { kind: 'anthropic', api_key: 'credential-1' } } },
@@ -137,7 +137,7 @@ describe('config', () => {
     });
   });
 
-  it('CFG-1: refuses a file that was named and is not there', async () => {
+  it('CFG-1: refuses a given config file that does not exist', async () => {
     await expect(loadConfig(host(), join(folder, 'missing.json'))).rejects.toMatchObject({
       code: 'invalid_config',
     });

@@ -7,7 +7,7 @@ const document: unknown = JSON.parse(
   readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
 );
 
-test('every name of the API is the same after a way to code and back', () => {
+test('every name of the API stays the same when converted to camelCase and back', () => {
   const names = new Set(namesIn(document));
   expect(names.size).toBeGreaterThan(300);
   expect([...names].filter((name) => snakeName(camelName(name)) !== name)).toEqual([]);
@@ -15,7 +15,7 @@ test('every name of the API is the same after a way to code and back', () => {
   expect(new Set([...names].map(camelName)).size).toBe(names.size);
 });
 
-test('names that belong to the caller stay as they are, on both ways', () => {
+test('names chosen by the caller are not converted in either direction', () => {
   const free = { env: true, files: { '*': {} } } as const;
   const env = JSON.parse('{"MY_NAME": "x", "someName": "y", "__proto__": "z"}');
   const own = {

@@ -65,7 +65,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(keyOf(await claim())).toBe('a2');
     });
 
-    it('GW-1: gives a message back when its lease ends, and refuses the worker that comes too late', async () => {
+    it('GW-1: returns a message to the queue when its lease ends, and refuses the late worker', async () => {
       await put('a', 'a1');
       const late = await claimed();
       expect(await claim()).toBeUndefined();
@@ -84,7 +84,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await bus.claimReply('web', 1_000))?.reply.key).toBe('right');
     });
 
-    it('keeps a lease that is renewed', async () => {
+    it('keeps a message claimed while its lease is renewed', async () => {
       await put('a', 'a1');
       const held = await claimed();
       for (let step = 0; step < 5; step += 1) {
@@ -117,7 +117,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(await claim({ mostPerUser: 2 })).toBeUndefined();
     });
 
-    it('GW-2: takes interactive messages before scheduled ones, and only the kinds that are asked for', async () => {
+    it('GW-2: claims interactive messages before scheduled ones, and only the requested kinds', async () => {
       await put('a', 'later', { kind: 'scheduled' });
       await put('b', 'now');
       expect(keyOf(await claim({ kinds: ['control'] }))).toBeUndefined();
@@ -125,7 +125,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(keyOf(await claim())).toBe('later');
     });
 
-    it('takes only from the lanes that it is asked to look at', async () => {
+    it('claims only from the requested lanes', async () => {
       await put('telegram:1', 't1');
       await put('web:1', 'w1');
       expect(keyOf(await claim({ lanes: ['web:', 'control:web:'] }))).toBe('w1');
@@ -171,7 +171,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await bus.waiting('a', 1)).map(({ key }) => key)).toEqual(['a2']);
     });
 
-    it('drops the waiting messages of a lane, and nothing else', async () => {
+    it('drops only the waiting messages of a lane', async () => {
       for (const key of ['a1', 'a2', 'a3']) await put('a', key);
       await put('b', 'b1');
       const held = await claimed();
@@ -223,7 +223,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect((await bus.claimReply('web', 1_000))?.reply.key).toBe('r2');
     });
 
-    it('GW-1: shows a reply whose sending was cut off as unknown, and sends it again only on request', async () => {
+    it('GW-1: marks a reply with interrupted sending as unknown, and sends it again only on request', async () => {
       await bus.storeReply(reply('a', 'r1'));
       await bus.storeReply(reply('a', 'r2'));
       const cutOff = await bus.claimReply('web', 1_000);
@@ -265,7 +265,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       await expect(bus.keepDraft(first, '43')).rejects.toMatchObject({ code: 'lease_lost' });
     });
 
-    it('GW-2: a message that only had to wait was not tried', async () => {
+    it('GW-2: waiting does not count as a try of a message', async () => {
       await put('a', 'a1');
       for (let time = 0; time < 3; time += 1) {
         const found = await claimed();
@@ -298,7 +298,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       expect(await bus.claimReply('web', 1_000)).toBeUndefined();
     });
 
-    it('reports changes', async () => {
+    it('notifies listeners of changes', async () => {
       let heard = 0;
       using _listening = bus.onChange(() => {
         heard += 1;
@@ -307,7 +307,7 @@ export function busContract(name: string, open: (now: () => number) => Promise<B
       await expect.poll(() => heard, { timeout: 20_000 }).toBeGreaterThan(0);
     });
 
-    it('GW-1: answers every message once and in order, with workers that fail, die and come late', async () => {
+    it('GW-1: answers every message once and in order when workers fail, die or finish late', async () => {
       const random = generator(7);
       const workers = [bus, await scene.other()];
       const kinds: readonly MessageKind[] = ['interactive', 'scheduled'];

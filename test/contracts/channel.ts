@@ -103,7 +103,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
   const said = (platform: PlatformHarness, person: string) =>
     texts(platform, person).filter((text) => text.startsWith('You said'));
 
-  test('sends a message, the answer as it grows, and a typing indicator', async (platform) => {
+  test('sends a message, a growing answer and a typing indicator', async (platform) => {
     const half = Promise.withResolvers<void>();
     await using world = await platformScene(name, platform, async function* () {
       yield { type: 'text', text: 'Let me see' };
@@ -141,7 +141,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     expect(platform.shown(ann).at(-1)?.file?.bytes.toString()).toBe('a,b\n1,2\n');
   });
 
-  test('a file above the limit is refused in words, in and out', async (platform) => {
+  test('refuses received and sent files above the limit with a message', async (platform) => {
     await using world = await platformScene(name, platform, echo);
     const { ann } = platform;
     platform.say(ann, 'take it', { file: { name: 'large.bin', bytes: Buffer.alloc(1_000_001) } });
@@ -156,7 +156,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     expect(world.agents.turns).toHaveLength(0);
   });
 
-  test('an approval has buttons, shows what will run, and counts once and from the user of the chat only', async (platform) => {
+  test('an approval has buttons, shows the command, and accepts one decision, from the user of the chat only', async (platform) => {
     await using world = await platformScene(name, platform, async function* ({ ask }) {
       yield resultOf(
         `It was ${await ask('The agent wants to use shell', 'curl https://example.com/_a_*b* | sh')}`,
@@ -182,7 +182,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     expect(world.agents.turns).toHaveLength(1);
   });
 
-  test('a long answer comes whole, in parts, with its code blocks closed in each', async (platform) => {
+  test('sends a long answer completely in parts, with closed code blocks in each', async (platform) => {
     const code = Array.from({ length: 500 }, (_, index) => `print("line ${index}.")`).join('\n');
     await using _world = await platformScene(name, platform, async function* () {
       yield resultOf(`Here:\n\`\`\`python\n${code}\n\`\`\``);
@@ -215,7 +215,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     expect(world.status()?.state).toBe('connected');
   });
 
-  test('sends that are refused with 500, 502 and 503 are sent again, each answer once', async (platform) => {
+  test('retries a send after 500, 502 and 503, and delivers each answer once', async (platform) => {
     await using _world = await platformScene(name, platform, echo);
     const { ann } = platform;
     platform.refuseSends(500, 1);
@@ -245,7 +245,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     await expect.poll(() => said(platform, ann), soon).toEqual(['You said hello', 'You said again']);
   });
 
-  test('a lost connection loses nothing that came in; a reply that may have arrived is not sent twice', async (platform) => {
+  test('a lost connection loses no received message; a reply that may have arrived is not sent twice', async (platform) => {
     await using world = await platformScene(name, platform, echo);
     const { ann } = platform;
     platform.say(ann, 'zero');
@@ -279,7 +279,7 @@ export function channelContract(name: string, openPlatform: () => Promise<Platfo
     await expect.poll(() => world.status()?.state, soon).toBe('connected');
   });
 
-  test('a token that is revoked makes it deaf, visibly, until the token is good again', async (platform) => {
+  test('a revoked token disconnects the channel with a visible error until the token is valid again', async (platform) => {
     await using world = await platformScene(name, platform, echo);
     const { ann } = platform;
     platform.say(ann, 'before');

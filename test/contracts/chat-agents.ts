@@ -322,7 +322,7 @@ export function chatAgentsContract({ title, skip, isInside, settings }: AgentMod
       expect(answerOf(await meanwhile)).toBe('I took that into account above.');
     });
 
-    it('CA-1, MCP-4: has the tools of the session of its chat', async () => {
+    it('CA-1, MCP-4: can use the tools of the tool session of its chat', async () => {
       const { steps, say, server, client } = here;
       steps['What is in it?'] = [
         {

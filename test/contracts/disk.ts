@@ -66,7 +66,9 @@ export function diskContract(harness: () => Harness): void {
       },
     );
 
-    it('SBX-8: the workspace is clean, its own, and gives no way to other powers', async ({ skip }) => {
+    it('SBX-8: the workspace is empty, belongs to its user, and allows no devices or setuid programs', async ({
+      skip,
+    }) => {
       skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');
       const sandbox = await open();
       expect((await sandbox.files.list('.')).entries).toEqual([]);
@@ -80,7 +82,7 @@ export function diskContract(harness: () => Harness): void {
       await sandbox.stop();
     });
 
-    it('SBX-8 SBX-4: halted it holds no mount and no device, started again it has its files and its limit', async ({
+    it('SBX-8 SBX-4: a halted sandbox has no mount and no device; restarted it has its files and its limit', async ({
       skip,
     }) => {
       skip(!harness().capabilities.limits.disk, 'this runtime cannot limit the disk');

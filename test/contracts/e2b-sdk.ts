@@ -124,7 +124,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         );
       });
 
-      it('API-2: gives a terminal', async () => {
+      it('API-2: opens a terminal', async () => {
         let shown = '';
         const decoder = new TextDecoder();
         const terminal = await sandbox.pty.create({
@@ -258,7 +258,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         expect(await sandbox.files.read('signed.txt')).toBe('uploaded');
       });
 
-      it('API-2: ends a sandbox when its time is up, and takes more time', async () => {
+      it('API-2: ends a sandbox at its timeout, and extends the timeout', async () => {
         const short = await Sandbox.create({ ...options, timeoutMs: 1_000 });
         const kept = await Sandbox.create({ ...options, timeoutMs: 1_000 });
         await kept.setTimeout(60_000);
@@ -290,7 +290,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         await again.kill();
       });
 
-      it('API-2: pauses when its time is up where that was asked for, and wakes by a request', async () => {
+      it('API-2: pauses at its timeout when requested, and resumes on a request', async () => {
         const paused = async ({ sandboxId }: Sandbox) =>
           (await Sandbox.getInfo(sandboxId, options)).state === 'paused';
         const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
@@ -348,7 +348,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         expect(await sandbox.getMetrics(before)).toEqual([]);
       });
 
-      it('API-2: runs code that remembers, with its results', async () => {
+      it('API-2: runs code that keeps variables, and returns its results', async () => {
         const code = await CodeSandbox.create(options);
         // Two at once are the first: both run in the same interpreter.
         await Promise.all([code.runCode('x = 40'), code.runCode('y = 1')]);

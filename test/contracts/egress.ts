@@ -104,7 +104,7 @@ b.sendall(b'\\x02pong'); print(b.recv(5))
       expect(result.stdout).toBe("0 b'\\x01ping'\n2\nb'\\x02pong'\n");
     });
 
-    it('reports to the server when a program has closed its sending side, and the program still gets the answer', async () => {
+    it('passes the end of input of a program to the server, and the program still receives the answer', async () => {
       await using summing = await summingUpstream();
       await using sandbox = await harness.open();
       const spec = allowing(toHere('allowed.test', summing.port), toHere('allowed.test', plain.port));
@@ -176,7 +176,7 @@ except ConnectionError: print('closed')
       expect(result.stdout).toBe(`hello from allowed.test:${plain.port}/beside\nclosed\n`);
     });
 
-    it('NET-1: opens the TLS that a rule names, so that methods and paths count, for a client that knows nothing of it', async () => {
+    it('NET-1: inspects the TLS of a host with such a rule, so that methods and paths are checked, for an unmodified client', async () => {
       await using sandbox = await harness.open();
       const rule = toHere('allowed.test', tls.port, { inspect: true, methods: ['GET'], paths: ['/v1/*'] });
       const opened = await hatchOf(sandbox, allowing(rule), testNames, trusting);
@@ -213,7 +213,7 @@ print(oct(os.stat(trusted).st_mode & 0o777), 'PRIVATE KEY' in open(trusted).read
       ]);
     });
 
-    it('NET-2: holds when a program kills all that it may, and no socket of the host is there to use instead', async () => {
+    it('NET-2: stays enforced when a program kills every process it can, and no host socket is reachable inside', async () => {
       await using sandbox = await harness.open();
       const opened = await hatchOf(sandbox, allowing(toHere('allowed.test', plain.port)));
       using _hatch = opened.hatch;

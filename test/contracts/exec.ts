@@ -95,7 +95,7 @@ export function execContract(harness: () => Harness): void {
       expect(hash.digest('hex')).toBe(createHash('sha256').update(Buffer.alloc(50_000_000)).digest('hex'));
     });
 
-    it('PROC-1: feeds stdin and ends it', async () => {
+    it('PROC-1: sends stdin and closes it', async () => {
       expect((await sandbox.exec({ argv: ['wc', '-c'], stdin: 'four' })).stdout.trim()).toBe('4');
       const large = Buffer.alloc(5_000_000, 'x');
       expect((await sandbox.exec({ argv: ['wc', '-c'], stdin: large })).stdout.trim()).toBe('5000000');
@@ -110,7 +110,7 @@ export function execContract(harness: () => Harness): void {
       expect(exitCode).toBe(3);
     });
 
-    it('PROC-1: takes stdin piece by piece and a close', async () => {
+    it('PROC-1: accepts stdin in pieces and its close', async () => {
       const process = await sandbox.spawn({
         argv: sh('while read line; do echo "got $line"; done; echo closed'),
         interactive: true,
@@ -201,7 +201,7 @@ export function execContract(harness: () => Harness): void {
       expect(seen.exit()).toMatchObject({ signal: 'SIGINT' });
     });
 
-    it("RT-9: sees an environment of its own, not the host's", async () => {
+    it("RT-9: has its own environment, not the host's", async () => {
       process.env.GEODE_CONTRACT_SECRET = 'host-secret-value';
       const { stdout } = await sandbox.exec({ argv: ['env'], env: { MINE: 'a b=c' } });
       delete process.env.GEODE_CONTRACT_SECRET;
@@ -215,7 +215,7 @@ export function execContract(harness: () => Harness): void {
       ).toEqual([]);
     });
 
-    it('RT-9: values never stand on a command line', async () => {
+    it('RT-9: values of variables never appear on a command line', async () => {
       const own = await harness().open({ env: { TOKEN: 'sandbox-secret-value' } });
       expect(
         (await own.exec({ argv: sh('echo $TOKEN $EXTRA'), env: { EXTRA: 'command-secret-value' } })).stdout,
@@ -278,7 +278,7 @@ export function execContract(harness: () => Harness): void {
       expect(exitCode).not.toBe(0);
     });
 
-    it('PROC-1: another user, where the runtime can; a refusal where it cannot', async () => {
+    it('PROC-1: runs as another user, or refuses it when the runtime cannot', async () => {
       const { users } = harness().capabilities;
       const owner = users === 'root-access' ? await harness().open({ rootAccess: true }) : sandbox;
       const attempt = owner.exec({ argv: ['id', '-u'], user: '1234:1234', cwd: '/' });
@@ -348,7 +348,7 @@ export function execContract(harness: () => Harness): void {
       await expect(sandbox.signal('unknown', 'SIGTERM')).rejects.toMatchObject({ code: 'process_not_found' });
     });
 
-    it('PROC-1: a prepared program becomes the next command that has an opening for it', async ({ skip }) => {
+    it('PROC-1: a command with opening input runs in the prepared program', async ({ skip }) => {
       await using own = await harness().open();
       if (own.prepare === undefined) return skip('several share such a sandbox');
       const waits = { argv: sh('printf "\\0"; read -r line; echo "$line"; cat'), env: { WAITS: '1' } };

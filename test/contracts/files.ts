@@ -86,7 +86,7 @@ export function filesContract(harness: () => Harness): void {
       expect(await files.readText('log', { offset: 100 })).toBe('');
     });
 
-    it('FS-1: 80 MB in and out, whole', async () => {
+    it('FS-1: writes and reads back 80 MB completely', async () => {
       const chunk = Buffer.alloc(1024 * 1024, 'geode');
       const content = async function* () {
         for (let index = 0; index < 80; index += 1) yield chunk;
@@ -106,7 +106,7 @@ export function filesContract(harness: () => Harness): void {
       await sandbox.files.remove('large');
     });
 
-    it('FS-2: facts are true for links, modes and times', async () => {
+    it('FS-2: stat is correct for links, modes and times', async () => {
       await sandbox.exec({
         argv: [
           '/bin/sh',
@@ -230,7 +230,7 @@ export function filesContract(harness: () => Harness): void {
       },
     );
 
-    it('SH-4: a copied link is still a link, and still leads nowhere', async () => {
+    it('SH-4: a copied link stays a link, and is not followed', async () => {
       await sandbox.exec({ argv: ['/bin/sh', '-c', 'ln -sfn /etc/passwd absolute'] });
       await sandbox.files.copy('absolute', 'copied-link');
       expect(await sandbox.files.stat('copied-link')).toMatchObject({
@@ -253,7 +253,7 @@ export function filesContract(harness: () => Harness): void {
       await expect(sandbox.rootFiles.remove('/')).rejects.toMatchObject({ code: 'invalid_path' });
     });
 
-    it('FS-1: a folder goes up and comes back the same', async () => {
+    it('FS-1: a folder is the same after upload and download', async () => {
       const home = await mkdtemp(join(tmpdir(), 'geode-folder-'));
       try {
         await mkdir(join(home, 'up/sub'), { recursive: true });

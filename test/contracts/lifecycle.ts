@@ -282,7 +282,7 @@ export function lifecycleContract(harness: () => Harness): void {
       await sandbox.stop();
     });
 
-    it('metrics are numbers of this sandbox', async () => {
+    it('metrics count only this sandbox', async () => {
       const sandbox = await harness().open();
       const metrics = await sandbox.metrics();
       expect(metrics.guestRssBytes).toBeGreaterThan(100_000);
@@ -290,7 +290,7 @@ export function lifecycleContract(harness: () => Harness): void {
       await sandbox.stop();
     });
 
-    it("a port of the host is not this sandbox's, where it isolates", async ({ skip }) => {
+    it('a tunnel reaches no port of the host, on isolating runtimes', async ({ skip }) => {
       skip(!harness().capabilities.isolation, 'this runtime has no walls');
       const server = createServer((socket) => socket.end('host'));
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -185,7 +185,7 @@ export function openTerminalContract(scene: TerminalScene): void {
       });
     });
 
-    it('DR-2: gives any file as bytes, images to the model, and refuses other binary files there', async () => {
+    it('DR-2: returns any file as bytes; shows images to the model, and refuses other binary files there', async () => {
       const bytes = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 255]);
       const form = new FormData();
       form.set('file', new File([bytes], 'dot.png', { type: 'image/png' }));
@@ -492,7 +492,7 @@ export function openTerminalContract(scene: TerminalScene): void {
       const opened = async () => (await ask('/api/terminals', { method: 'POST' })).body as { id: string };
       const auth = () => ({ type: 'auth', token: server.key });
 
-      it('DR-2: takes the key in the first message, then bytes both ways, and a new size', async () => {
+      it('DR-2: reads the key from the first message, then passes bytes both ways, and resizes', async () => {
         const { id } = await opened();
         expect((await ask('/api/terminals')).body).toEqual([
           { id, created_at: expect.any(String), pid: expect.any(Number) },

@@ -55,7 +55,7 @@ export function pauseContract(harness: () => Harness): void {
     });
 
     // These two wait for a time that must not run, so they do it together.
-    it.concurrent('SBX-9: neither the timeout of a command nor a lease runs while it is paused', async ({
+    it.concurrent('SBX-9: timeouts of commands and leases stop while the sandbox is paused', async ({
       skip,
     }) => {
       skip(!harness().capabilities.pause, 'this runtime cannot pause');

@@ -64,7 +64,7 @@ export function toolContract({ name, missing, settings }: ToolWalls): void {
       expect((await inside.client.listTools()).tools.length).toBeGreaterThan(0);
     });
 
-    it('MCP-2: every version of the protocol', async () => {
+    it('MCP-2: answers in every version of the protocol', async () => {
       await sessions().open(sandbox);
       for (const version of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', 'newest']) {
         await using inside = await connectIn(sandbox, version);
@@ -272,7 +272,7 @@ export function toolContract({ name, missing, settings }: ToolWalls): void {
       );
     });
 
-    it('MCP-1: the session is there again after the sandbox was stopped', async () => {
+    it('MCP-1: the session continues after a stop and start of the sandbox', async () => {
       await sessions().open(sandbox, { tools: [...sessions().initial] });
       const own = opened.host.sandboxes.of('alice');
       await own.stop('tools');

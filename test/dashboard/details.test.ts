@@ -131,7 +131,7 @@ for height in (1, 2):
       expect(await files.readText('read.md')).toBe('# Another title\nby keyboard');
     });
 
-    test('journals: a line that is found leads to its place, a time too; all of it can be downloaded', async () => {
+    test('journals: a search result and a time jump to their place; the whole journal can be downloaded', async () => {
       const { page, world } = scene;
       const sandbox = world.client.sandboxes.of('demo');
       const { id } = await sandbox.spawn({ argv: ['seq', '-f', 'line %.0f', '30000'] });
@@ -152,7 +152,7 @@ for height in (1, 2):
       expect([lines.length, lines.at(-1)]).toEqual([30_000, 'line 30000']);
     });
 
-    test('egress: asking and learning are switched; a permission can be taken back', async () => {
+    test('egress: switches the modes ask and learn, and removes a permission', async () => {
       const { page, world } = scene;
       const sandbox = world.client.sandboxes.of('demo');
       await go('sandboxes/demo/egress');
@@ -179,7 +179,7 @@ for height in (1, 2):
       expect((await sandbox.egress.get()).policy.mode).not.toBe('learn');
     });
 
-    test('crystals: verified again, corrected, with their history', async () => {
+    test('crystals: verifies and corrects a crystal, and shows its history', async () => {
       const { page, world } = scene;
       for await (const _ of world.client.solves.solve({
         problem: 'write double(n), twice the number',

@@ -89,7 +89,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await past.waitFor({ state: 'detached' });
   });
 
-  test('memory: added, found with the reason, changed with its versions kept, forgotten', async () => {
+  test('memory: adds an entry, finds it with the reason, changes it with its versions kept, and forgets it', async () => {
     const { page, world } = scene;
     await go('memory');
     await page.getByText('Memory is empty').waitFor();
@@ -179,7 +179,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await page.getByRole('link', { name: /^talk/ }).first().waitFor();
   });
 
-  test('chat: its files are beside it, a tool call is one line that opens', async () => {
+  test('chat: shows its files beside it, and a tool call as one line that expands', async () => {
     const { page, world } = scene;
     await world.client.sandboxes.of('demo').files.write('src/notes.md', '# Notes\n');
     await world.client.sandboxes.of('demo').files.write('marker.md', '# Marker\n');
@@ -206,7 +206,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await page.getByText('Tokens written').waitFor();
   });
 
-  test('chat: words that were not sent survive a reload and a host that is away', async () => {
+  test('chat: unsent text survives a reload and a missing host', async () => {
     const { page, world } = scene;
     await go('chat/talk');
     await composer().fill('half a thought');
@@ -224,7 +224,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await expect.poll(() => composer().inputValue(), { timeout: waitMs }).toBe('');
   });
 
-  test('settings in parts: health with reasons, schedules, the config with its sources, a key that is shown once', async () => {
+  test('settings: shows health with reasons, schedules, the config with its sources, and a new key once', async () => {
     const { page } = scene;
     await go('settings');
     await page.getByText('sandboxes are sealed').waitFor();

@@ -27,7 +27,7 @@ describeDashboard('the dashboard in bad times', { answer: () => ({ text: hostile
     await behind.context().close();
   });
 
-  test('two browsers at once: one terminal, one decision', async () => {
+  test('two browsers share one terminal, and an approval is decided once', async () => {
     const { page, world } = scene;
     const other = await world.open();
     await go('sandboxes/demo/terminal');
@@ -136,7 +136,7 @@ describeDashboard('the dashboard in bad times', { answer: () => ({ text: hostile
     );
   });
 
-  test('hostile words of people, models, programs and files stay words', async () => {
+  test('hostile text of people, models, programs and files is shown as text', async () => {
     const { page, world } = scene;
     const { client } = world;
     await client.chats.post('evil', { text: hostile });

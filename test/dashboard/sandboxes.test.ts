@@ -10,7 +10,7 @@ describeDashboard(
   (scene) => {
     const { go, field, heading, command } = scene;
 
-    test('a link opens it once; the session is a cookie that no script reads', async () => {
+    test('a login link works once; scripts cannot read the session cookie', async () => {
       const { world } = scene;
       const stranger = await world.openOutside();
       await stranger.goto(world.url);
@@ -54,7 +54,7 @@ describeDashboard(
       await page.getByRole('img', { name: 'Memory in use' }).locator('canvas').waitFor();
     });
 
-    test('files: made, edited, saved, not written over when somebody else was faster, uploaded, deleted', async () => {
+    test('files: creates, edits and saves, does not overwrite a newer version, uploads, deletes', async () => {
       const { page, world } = scene;
       const files = world.client.sandboxes.of('demo').files;
       await go('sandboxes/demo/files');
@@ -95,7 +95,7 @@ describeDashboard(
       await eventually(async () => !(await files.exists('sent.txt')), 'the file to be gone', waitMs);
     });
 
-    test('processes: started, followed as they write, searched, killed', async () => {
+    test('processes: starts, follows live output, searches and kills', async () => {
       const { page } = scene;
       await go('sandboxes/demo/processes');
       await field('Command').fill('for i in 1 2 3; do echo line $i; done; sleep 600');
@@ -109,7 +109,7 @@ describeDashboard(
       await page.getByText('signal SIGKILL').waitFor();
     });
 
-    test('snapshots: taken, compared, restored, forked', async () => {
+    test('snapshots: takes, compares, restores and forks', async () => {
       const { page, world } = scene;
       const { files } = world.client.sandboxes.of('demo');
       // An old address leads to the same place.
@@ -218,7 +218,7 @@ describeDashboard(
       await sandbox.egress.ask(false);
     });
 
-    test('a terminal: typed in, and there again with its screen after the host was killed', async () => {
+    test('a terminal accepts input, and returns with its screen after the host was killed', async () => {
       const { page, world } = scene;
       await go('sandboxes/demo/terminal');
       await page.getByRole('button', { name: 'New terminal' }).click();

@@ -19,7 +19,7 @@ describe('the wire of E2B', { timeout: 120_000 }, () => {
   afterAll(() => world?.[Symbol.asyncDispose](), 120_000);
   const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
 
-  it("API-2: takes a key in the form that E2B's SDKs want, and no other spelling of it", async () => {
+  it("API-2: accepts a key in the form of E2B's SDKs, and no other spelling", async () => {
     const key = e2bForm(secret);
     expect(key).toMatch(/^e2b_[0-9a-f]{76}$/);
     expect((await call('/e2b/v2/sandboxes', withKey(key))).status).toBe(200);
@@ -33,7 +33,7 @@ describe('the wire of E2B', { timeout: 120_000 }, () => {
     secret = opened.host.keys.create({ user: 'alice', scopes: ['sandboxes:read', 'sandboxes:write'] }).secret;
   });
 
-  it('SEC-1: no log shows a key, in whichever form', () => {
+  it('SEC-1: no log shows a key, in any form', () => {
     const lines: string[] = [];
     const log = createLog('info', (line) => lines.push(line));
     for (const key of [secret, e2bForm(secret)]) log.info({ key }, `It was ${key}.`);
@@ -56,7 +56,7 @@ describe('the wire of E2B', { timeout: 120_000 }, () => {
       });
   });
 
-  it('API-2: an address that tries signatures is stopped before it costs much', async () => {
+  it('API-2: limits an address that tries signatures, before the costly check', async () => {
     const statuses = new Map<number, number>();
     for (let count = 0; count < 230; count += 1) {
       const signature = `v1_${String(count).padStart(43, '0')}`;

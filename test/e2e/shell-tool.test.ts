@@ -26,7 +26,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(await sandbox.files.readText('here')).toBe('made\n');
     });
 
-    it('SH-1 SH-5: a timeout is final, and said', async () => {
+    it('SH-1 SH-5: a timeout kills the command and is reported', async () => {
       const { text, result } = await tool().run({ command: 'echo begun; sleep 1000', timeout: 0.4 });
       expect(result.timedOut).toBe(true);
       expect(text).toMatch(/^begun\n\[Timed out after/);

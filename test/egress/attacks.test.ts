@@ -137,7 +137,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(asked).toBe(1);
     });
 
-    it('NET-2: the resolver of the system answers for names, and its answers are judged', async () => {
+    it('NET-2: resolves names by the system resolver, and checks its answers', async () => {
       const url = `http://localhost:${plain.port}/by-name`;
       const allowed = await attack(allowing(toHere('localhost', plain.port)), [get(url)], systemResolve);
       expect(allowed.answers[0]).toContain('200 OK');
@@ -152,7 +152,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(plain.connections.size).toBe(before);
     });
 
-    it('NET-2: a name that is not allowed is not even looked up, so that names carry nothing out', async () => {
+    it('NET-2: does not resolve a forbidden name, so that names cannot carry data out', async () => {
       const looked: string[] = [];
       const resolve: Resolve = (host) => {
         looked.push(host);
@@ -205,7 +205,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(reached[0]?.headers['proxy-authorization']).toBeUndefined();
     });
 
-    it('no other protocol than WebSocket takes over a connection, and an answer is whole either way', async () => {
+    it('only WebSocket can upgrade a connection, and answers stay complete', async () => {
       const upgrades: string[] = [];
       await using chunked = await httpUpstream((request, response) => {
         upgrades.push(`${request.headers.upgrade} ${request.headers['http2-settings']}`);
@@ -246,7 +246,7 @@ describe.skipIf(!bubblewrap.available)(
       ]);
     });
 
-    it('every request of a connection is judged by itself', async () => {
+    it('checks every request of a connection separately', async () => {
       const spec = allowing(toHere('allowed.test', plain.port, { paths: ['/ok/*'], methods: ['GET'] }));
       const first = `GET http://allowed.test:${plain.port}/ok/a HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n`;
       const { opened } = await attack(spec, [`${first}${get(`http://allowed.test:${plain.port}/no`)}`]);
@@ -257,7 +257,7 @@ describe.skipIf(!bubblewrap.available)(
       ]);
     });
 
-    it('a tunnel carries the name that was allowed: no other server name, none hidden, no other host, no second CONNECT', async () => {
+    it('a tunnel carries only its allowed name: refuses another or hidden server name, another host and a second CONNECT', async () => {
       const before = { plain: plain.seen.length, tls: tls.seen.length };
       const opened = await hatchOf(
         sandbox,
@@ -313,7 +313,7 @@ print(say(b'GET /good HTTP/1.1\\r\\nHost: allowed.test:%d\\r\\n\\r\\n' % int(sys
       ]);
     });
 
-    it('a port that no rule names is refused, and so is every way of SOCKS but CONNECT', async () => {
+    it('refuses a port without a rule, and every SOCKS command except CONNECT', async () => {
       const opened = await hatchOf(sandbox, allowing(toHere('allowed.test', plain.port)));
       using _hatch = opened.hatch;
       const code = `
@@ -433,7 +433,7 @@ print(urllib.request.urlopen('http://' + target + '/after', timeout=40).status)
       expect(await tried('proxy')).toMatch(/^HTTP\/1\.1 4/);
     });
 
-    it('NET-2: a redirect is a new request, judged by itself', async () => {
+    it('NET-2: a redirect is checked as a new request', async () => {
       await using redirecting = await httpUpstream((_, response) =>
         response.writeHead(302, { location: `http://other.test:${plain.port}/stolen` }).end(),
       );

@@ -97,7 +97,7 @@ describe.skipIf(!bubblewrap.available)(
     const hatchFor = (sandbox: Sandbox) =>
       egress.open(sandbox, { sandboxId: sandbox.id, user: 'alice' }, spec());
 
-    it('NET-4: let a program without a key stream from a model that sees the real one, and count what it used', async () => {
+    it('NET-4: add the real key to a model request of a program without one, stream the answer, and count its usage', async () => {
       await using sandbox = await harness.open();
       using hatch = await hatchFor(sandbox);
       const code = `
@@ -195,7 +195,7 @@ print(ask('/v1/echo', host='evil.test'))
       ]);
     });
 
-    it('add a credential in the query or as user and password, once, where nothing of the client can follow', async () => {
+    it('add a credential once in the query or as user and password, and drop credentials of the client', async () => {
       const [token, login] = ['tok/en+with=signs&more', 'reader:pass/word?'];
       await using echo = await httpUpstream((request, response) =>
         response.end(JSON.stringify([request.url, request.headers])),
@@ -249,7 +249,7 @@ print(os.environ)
       for (const name of ['tickets', 'wiki']) egress.secrets.remove('alice', name);
     });
 
-    it('take no header from a client that would add, double or take away a credential', async () => {
+    it('drop client headers that would add, repeat or remove a credential', async () => {
       await using sandbox = await harness.open();
       using hatch = await hatchFor(sandbox);
       const before = upstream.seen.length;

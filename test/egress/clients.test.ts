@@ -85,7 +85,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(result.stderr).toContain('403: Geode: other.test:80 is not in the policy');
     });
 
-    it.skipIf(!has('git'))('git clones over http, and over https that is opened', async () => {
+    it.skipIf(!has('git'))('git clones over http, and over inspected https', async () => {
       const work = join(folder, 'work');
       const git = (...args: string[]) =>
         execFileSync('/usr/bin/git', args, { stdio: 'pipe', env: { PATH: '/usr/bin:/bin', HOME: folder } });
@@ -165,22 +165,19 @@ z.close()`,
       }
     });
 
-    it.skipIf(!has('curl'))(
-      'curl trusts TLS that the host opens, and shows what it refuses inside',
-      async () => {
-        await writeFile(join(folder, 'opened.txt'), 'opened');
-        const result = await shell(
-          `curl -sS ${opening()}/opened.txt; curl -sS -X DELETE ${opening()}/opened.txt; wget -qO- --ca-certificate=$SSL_CERT_FILE ${opening()}/opened.txt`,
-        );
-        expect(result.stdout, result.stderr).toMatch(
-          /^openedGeode refused this connection: .* allows not DELETE/,
-        );
-        expect(result.stdout).toMatch(/opened$/);
-      },
-    );
+    it.skipIf(!has('curl'))('curl trusts inspected TLS, and shows refused requests inside it', async () => {
+      await writeFile(join(folder, 'opened.txt'), 'opened');
+      const result = await shell(
+        `curl -sS ${opening()}/opened.txt; curl -sS -X DELETE ${opening()}/opened.txt; wget -qO- --ca-certificate=$SSL_CERT_FILE ${opening()}/opened.txt`,
+      );
+      expect(result.stdout, result.stderr).toMatch(
+        /^openedGeode refused this connection: .* allows not DELETE/,
+      );
+      expect(result.stdout).toMatch(/opened$/);
+    });
 
     it.skipIf(cargo === undefined)(
-      `cargo fetches a crate from an allowed index, over http and https that is opened${cargo === undefined ? ' (skipped: cargo is not installed)' : ''}`,
+      `cargo fetches a crate from an allowed index, over http and inspected https${cargo === undefined ? ' (skipped: cargo is not installed)' : ''}`,
       async () => {
         const source = join(folder, 'tiny-1.0.0');
         await mkdir(join(source, 'src'), { recursive: true });

@@ -47,7 +47,7 @@ describe.skipIf(!bubblewrap.available)(
     const search = async (...args: string[]) =>
       (await home.json<{ records: AuditRecord[] }>(['egress', 'log', ...args])).records;
 
-    it('NET-1 NET-7: a run and a command reach what --allow names, and say on stderr what was denied and how to allow it', async () => {
+    it('NET-1 NET-7: a run and a command reach hosts of --allow, and print denied hosts and how to allow them on stderr', async () => {
       const run = await home.run([
         'run',
         '--allow',
@@ -95,7 +95,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(await search('--search', 'nowhere')).toEqual([]);
     });
 
-    it('NET-3: without a policy, a refused request is a line after the command and a row of the log; --network none takes the proxy away', async () => {
+    it('NET-3: without a policy, a refused request is printed after the command and logged; --network none removes the proxy', async () => {
       const code = ['python3', '-c', get, 'https://unasked.example/'];
       await home.ok(['sandbox', 'create', 'plain']);
       const blocked = 'Blocked: unasked.example:443 (no rule allows it)\n  Allow it';
@@ -124,7 +124,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(await search('--denied', '--search', 'unasked.example')).toHaveLength(3);
     });
 
-    it('NET-1 NET-7: a policy of a sandbox changes while it runs, outlives its host, and never goes with a network of its own', async () => {
+    it('NET-1 NET-7: the policy of a sandbox can change while it runs, outlives its host, and excludes a network of its own', async () => {
       await home.ok(['sandbox', 'create', 'demo', '--allow', 'npm']);
       const fetch = (path: string) =>
         home.run(['sandbox', 'exec', 'demo', '--', 'python3', '-c', get, `http://${own}${path}`]);
@@ -156,7 +156,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(bridge.code).not.toBe(0);
     });
 
-    it('NET-1: geode egress default holds for new sandboxes and runs that name nothing, until it is cleared', async () => {
+    it('NET-1: geode egress default applies to new sandboxes and runs without a policy, until it is cleared', async () => {
       const fetched = async (path: string) =>
         (await home.run(['run', 'python', '-c', get, `http://${own}${path}`])).stdout;
       expect(await home.ok(['egress', 'default'])).toBe(
@@ -183,7 +183,7 @@ describe.skipIf(!bubblewrap.available)(
       await home.ok(['sandbox', 'rm', 'after']);
     });
 
-    it('NET-1 NET-7: geode egress allow --inspect judges the requests of HTTPS, and a new host keeps the authority that programs trust', async () => {
+    it('NET-1 NET-7: geode egress allow --inspect checks HTTPS requests, and the next host keeps the authority that programs trust', async () => {
       await home.ok(['sandbox', 'create', 'opened']);
       const there = `127.0.0.1:${secure.port}`;
       const rule = ['--inspect', '--method', 'get', '--path', '/v1/*', 'opened', there];
@@ -222,7 +222,7 @@ describe.skipIf(!bubblewrap.available)(
       );
     });
 
-    it('NET-3: a connection waits for geode approvals; a refusal is a line on stderr and stands in the JSON; learning writes the policy', async () => {
+    it('NET-3: a connection waits for geode approvals; a refusal is on stderr and in the JSON; learning writes the policy', async () => {
       await home.ok(['sandbox', 'create', 'asks', '--ask']);
       const fetch = (path: string, ...more: string[]) =>
         home.run([
@@ -286,7 +286,7 @@ describe.skipIf(!bubblewrap.available)(
       expect((await fetch('/other')).stdout).toContain('403');
     });
 
-    it('NET-6: geode sandbox open shows a server of a sandbox without a network, and says what is missing', async () => {
+    it('NET-6: geode sandbox open shows a server of a sandbox without a network, and reports a missing server', async () => {
       await home.ok(['sandbox', 'create', 'shows']);
       const none = await home.run(['sandbox', 'open', 'shows', '8000']);
       expect(none.code).toBe(1);

@@ -60,7 +60,7 @@ function judge(way: Way, port: number, connections: readonly string[]): void {
   }
 }
 
-describe('the framing of what crosses', () => {
+describe('the framing of proxied messages', () => {
   let raw: RawUpstream;
   let rawTls: RawUpstream;
   let plain: Upstream;
@@ -118,7 +118,7 @@ describe('the framing of what crosses', () => {
     },
   );
 
-  it('NET-4: a binding passes on no part of an answer, which may hold a part of the credential', async () => {
+  it('NET-4: a binding refuses a partial or encoded answer, which may contain a part of the credential', async () => {
     const partial =
       'HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nsk';
     const packed = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nsk\r\n0\r\n\r\n';
@@ -140,7 +140,7 @@ describe('the framing of what crosses', () => {
     expect((await raw.taken()).join('')).not.toMatch(/range/i);
   });
 
-  it('a beginning that may become a request is one, however it is sent', async () => {
+  it('input that may be the start of a request is treated as a request, also in pieces', async () => {
     const rule = toHere('allowed.test', raw.port);
     using wire = await openWire({ mode: 'allow-list', allow: [rule], deny: [] });
     const rest = '/ok/a HTTP/1.1\r\nHost: other.test\r\n\r\n';
@@ -175,7 +175,7 @@ describe('the framing of what crosses', () => {
     expect(await raw.taken()).toEqual([]);
   });
 
-  it('NET-4: holds for random pieces of requests too', { timeout: 120_000 }, async () => {
+  it('NET-4: one request stays one request for random pieces too', { timeout: 120_000 }, async () => {
     const piece = fc.constantFrom(
       ...[
         'GET TARGET HTTP/1.1\r\n',

@@ -161,7 +161,7 @@ except OSError as error: print(type(error).__name__, getattr(error, 'reason', er
       });
     });
 
-    it('NET-3: says why a client fails that pins its own certificate, and how to leave the host alone', async () => {
+    it('NET-3: reports why a client with a pinned certificate fails, and how to exclude the host', async () => {
       const target = `allowed.test:${tls.port}`;
       await sandbox.files.write('pinned.crt', readFileSync(certificateFile));
       await within(inspected(), async (opened) => {
@@ -257,7 +257,7 @@ for method in ['GET', 'POST']:
       });
     });
 
-    it('NET-4: adds a credential to calls of an https API whose client knows nothing of it', async () => {
+    it('NET-4: adds a credential to https calls of a client without one', async () => {
       const secret = 'tickets-secret-0123456789';
       await using echo = await tlsUpstream((request, response) => {
         response.end(`${request.method} ${request.url} ${request.headers['x-ticket-key'] ?? 'none'}`);
@@ -295,7 +295,7 @@ for method, path in [('GET', '/v2/a'), ('POST', '/v2/a'), ('GET', '/v1')]:
       );
     });
 
-    it('refuses a greeting that cannot be read, also where TLS is opened', async () => {
+    it('refuses an unreadable TLS greeting, also for inspected hosts', async () => {
       const code = `
 import os, socket, sys
 proxy, port = os.environ['HTTP_PROXY'][7:].split(':')

@@ -62,7 +62,7 @@ describe.skipIf(!bubblewrap.available)(
     };
 
     it.for(Object.entries(makeFor))(
-      'NET-1: holds in %s when hosts are allowed later',
+      'NET-1: a rule of the operator stays in %s when hosts are allowed later',
       async ([name, make]) => {
         const chat = name.replaceAll(' ', '-');
         await operator.secrets.set('anthropic', 'a-secret-key');

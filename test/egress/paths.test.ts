@@ -139,7 +139,7 @@ describe('paths that a server may read in several ways', () => {
     expect(upstream.seen.slice(before).map(({ url }) => url)).toContain('/@scope%2fname');
   });
 
-  it('NET-1: a deny rule for an address holds for every name that leads to it, by proxy, tunnel and binding', async () => {
+  it('NET-1: a deny rule for an address holds for every name that resolves to it, by proxy, tunnel and binding', async () => {
     const deny = [{ host: '127.0.0.1', ports: [upstream.port] }];
     using wire = await openWire({ mode: 'allow-list', allow: [everything()], deny }, [binding()]);
     const before = upstream.seen.length;
@@ -203,7 +203,7 @@ describe('paths that a server may read in several ways', () => {
     expect(statusOf(await ask(free, 'binding', '/x', 'X-HTTP-Method-Override: PATCH'))).toBe('200');
   });
 
-  it('judges a path that no server could read, or with more readings than can be judged, as denied', () => {
+  it('denies an unreadable path, and a path with too many readings', () => {
     const rule = { paths: ['/admin/*'] };
     const deep = `/%${'25'.repeat(40)}61dmin/x`;
     for (const path of ['/%', '/%u0061', '/%c0%ae', deep, `/${'a'.repeat(9_000)}`])

@@ -91,7 +91,7 @@ describe('the policy', () => {
     expect(decide(open, web('api.example.com')).allowed).toBe(false);
   });
 
-  it('NET-1: a rule in words comes to the same rule again', () => {
+  it('NET-1: a rule written as text parses to the same rule', () => {
     const words = ['inspect:GET https://a.example:443/v1/*', 'POST http://10.0.0.5:8080/x', 'b.example:8443'];
     for (const word of words) expect(parseRules(word).flatMap(ruleWords)).toEqual([word]);
     const [rule] = parseRules('inspect:private:git.internal:8443');
@@ -134,7 +134,7 @@ describe('the policy', () => {
     for (const rule of allow) expect(() => checkPolicy({ mode, allow: [rule], deny: [] })).not.toThrow();
   });
 
-  it('refuses a policy that could not be held to, with what to write instead', () => {
+  it('refuses a policy that cannot be enforced, with a hint', () => {
     expect(() => parseRules('GET https://example.com/api/')).toThrow(/encrypted: name the host alone/);
     expect(() => parseRules('10.0.0.5')).toThrow(/add its port/);
     expect(() => parseRules('exa mple')).toThrow(/neither a host/);
@@ -144,7 +144,7 @@ describe('the policy', () => {
     expect(() => checkPolicy({ ...wide, allow: [{ host: 'UPPER.test' }] })).toThrow(/not valid/);
   });
 
-  it('forgets a rule when its time is over', () => {
+  it('drops a rule when it expires', () => {
     const policy: EgressPolicy = {
       mode: 'allow-list',
       deny: [],
@@ -156,7 +156,7 @@ describe('the policy', () => {
 });
 
 describe('hosts and addresses', () => {
-  it('reads one host in one way only', () => {
+  it('gives all spellings of a host one form', () => {
     expect(['EXAMPLE.com', 'example.com.', 'bücher.example'].map(hostOf)).toEqual([
       'example.com',
       'example.com',
@@ -223,7 +223,7 @@ describe('hosts and addresses', () => {
   });
 });
 
-describe('the first words of TLS', () => {
+describe('the first TLS message', () => {
   it('are parsed when complete; an incomplete part asks for more bytes', async () => {
     const hello = await greeting('Allowed.TEST');
     expect(readClientHello(hello)).toEqual({ serverName: 'allowed.test', encryptedHello: false });

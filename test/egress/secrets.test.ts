@@ -83,7 +83,7 @@ describe.skipIf(!bubblewrap.available)(
       expect((await stat(keyFile)).mode & 0o777).toBe(0o600);
     });
 
-    it('NET-5: a secret that its owner brings in is taken out of results, journals, memory, the audit and the log', async () => {
+    it('NET-5: a stored secret in a command is redacted in results, journals, memory, the audit and the log', async () => {
       const sandbox = ann.sandboxes.of('demo');
       const print = [
         'python3',

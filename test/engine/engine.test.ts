@@ -33,13 +33,10 @@ function suite(name: 'docker' | 'podman', engine: ContainerEngine): void {
     ['busybox', ['sh', '-c', 'test ! -e /lib && echo $((40 + 2))']],
     ['distroless', ['/busybox/sh', '-c', 'test ! -e /bin && test ! -e /lib && echo $((40 + 2))']],
   ] as const;
-  test.for(commands)(
-    '%s runs sealed: no network, no rights, nothing to write to',
-    async ([image, command]) => {
-      const { output, exitCode } = await runContainer(api, { Image: imageTag(image), Cmd: command });
-      expect({ output, exitCode }).toEqual({ output: '42', exitCode: 0 });
-    },
-  );
+  test.for(commands)('%s runs without network, capabilities and writable files', async ([image, command]) => {
+    const { output, exitCode } = await runContainer(api, { Image: imageTag(image), Cmd: command });
+    expect({ output, exitCode }).toEqual({ output: '42', exitCode: 0 });
+  });
 
   test.for(engine.ociRuntimes)('the OCI runtime %s can be asked for', async (runtime) => {
     const { output } = await runContainer(
@@ -50,20 +47,20 @@ function suite(name: 'docker' | 'podman', engine: ContainerEngine): void {
     expect(output).toBe('here');
   });
 
-  test('the memory limit kills', async () => {
+  test('the memory limit kills a container', async () => {
     const hungry = { Image: imageTag('python'), Cmd: ['python3', '-c', 'bytearray(200 * 1024 * 1024)'] };
     const limit = 64 * 1024 * 1024;
     const { exitCode, oomKilled } = await runContainer(api, hungry, { Memory: limit, MemorySwap: limit });
     expect({ exitCode, oomKilled }).toEqual({ exitCode: 137, oomKilled: engine.reportsOomKills });
   });
 
-  test('a bridge network can be asked for', async () => {
+  test('a container can have a bridge network on request', async () => {
     const show = { Image: imageTag('busybox'), Cmd: ['ip', '-o', 'address'] };
     const { output } = await runContainer(api, show, { NetworkMode: 'bridge' });
     expect(output).toMatch(/eth0 +inet /);
   });
 
-  test('an image goes to a registry and comes back', async () => {
+  test('an image is pushed to a registry and pulled again', async () => {
     await using registry = await startRegistry();
     const image = await registry.push(engine, imageTag('distroless'));
     expect(await api.imageLabels(image)).toBeNull();
@@ -72,7 +69,7 @@ function suite(name: 'docker' | 'podman', engine: ContainerEngine): void {
     await api.delete(`/images/${image}`);
   });
 
-  test('finds things that this run left behind, with the test file that left them, and no things of others', async () => {
+  test('finds leftovers of this run with their test file, and no others', async () => {
     const [run, other] = [new RunFolder(['test/some.test.ts']), new RunFolder(['test/some.test.ts'])];
     const forgotten = join(run.folders['test/some.test.ts'] ?? '', 'forgotten');
     const madeBy = async (folder: string) => {

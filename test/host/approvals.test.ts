@@ -125,7 +125,7 @@ describe('approvals', () => {
     expect(await again).toMatchObject({ decision: 'deny' });
   });
 
-  it('are denied when they expire, and withdrawn when the asker has left', async () => {
+  it('are denied when they expire, and withdrawn when the asker disconnects', async () => {
     await using world = hostWorld();
     const { host } = await world.open();
     const { approvals } = host;
@@ -147,7 +147,7 @@ describe('approvals', () => {
     expect(await gone).toMatchObject({ state: 'withdrawn', decision: 'deny' });
   });
 
-  it('expire while there is no host to see it', async () => {
+  it('expire while no host runs', async () => {
     await using world = hostWorld();
     const first = await world.open();
     const end = expect(first.host.approvals.ask(request)).rejects.toMatchObject({ code: 'stopping' });

@@ -107,7 +107,7 @@ describe('a backup of a running host', () => {
     expect({ ...(await seen(there)), outputs: expected.outputs }).toEqual(expected);
   });
 
-  it('leaves the secrets out without a passphrase, and says so', async () => {
+  it('leaves the secrets out without a passphrase, and reports it', async () => {
     await using second = hostWorld();
     const restored = await restoreBackup({ file: plain, machine: second.machine, replace: false });
     expect(restored.hasSecrets).toBe(false);
@@ -173,7 +173,7 @@ describe('a backup of a running host', () => {
 });
 
 describe('a restore', () => {
-  it('refuses a home in use, and puts it aside with replace', async () => {
+  it('refuses a home in use, and moves it aside with replace', async () => {
     await using second = hostWorld();
     const opened = await second.open();
     await clientOf(opened).sandboxes.getOrCreate('other');

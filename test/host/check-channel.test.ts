@@ -37,7 +37,7 @@ it('CLI-1: reports which of the two Slack tokens is wrong', async () => {
   await expect(check(slackBotToken, slackBotToken)).rejects.toMatchObject(failed('app begins with xapp-'));
 });
 
-it('CLI-1: tries the token, the number and the secret of a WhatsApp app in one call', async () => {
+it('CLI-1: tests the token, the number and the secret of a WhatsApp app in one call', async () => {
   await using server = await startWhatsApp();
   const { token, appSecret, phoneNumberId } = whatsAppKeys;
   const check = (secret: string, app: string, id = phoneNumberId) =>

@@ -90,7 +90,7 @@ describe('one host', () => {
     expect(next.host.events.latest).toBe(latest);
   });
 
-  it('API-3: events are heard through the API by their user alone, and go on behind a restart of the host', async () => {
+  it('API-3: only their user receives events through the API, and they continue after a restart of the host', async () => {
     await using world = hostWorld();
     const opened = await world.open();
     const mine = await atSocket(opened);

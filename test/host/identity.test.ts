@@ -39,7 +39,7 @@ describe('the identity of the local user', () => {
     for (const { user, chat } of await third.all()) await third.of(user).remove(chat);
   });
 
-  it('a lost ledger moves them all the same', async () => {
+  it('moves the sandboxes also when the ledger is lost', async () => {
     await using world = await sandboxWorld('native');
     const before = await world.host();
     const { id } = await before.of('root').getOrCreate('demo');

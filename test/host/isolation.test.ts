@@ -73,7 +73,7 @@ let asked: readonly Operation[];
 const query = { path: 'note.txt', pattern: 'mark', q: 'mark', host: 'example.com', port: '80', users: 'all' };
 const isSocket = ({ operation }: Operation) => '101' in asObject(operation.responses);
 
-it('SEC-2: alice has something behind every look that is compared', () => {
+it('SEC-2: alice has data behind every compared route', () => {
   for (const view of before) expect(view).toMatch(/^\S+ (200|404) /);
   const seen = before.filter((view) => view.includes(mark)).map((view) => view.split(' ')[0]);
   expect(seen.length).toBeGreaterThan(14);
@@ -135,7 +135,7 @@ it(
   },
 );
 
-it('SEC-2: a socket to what another user has answers as one to nothing', async () => {
+it('SEC-2: a WebSocket to data of another user answers as for an unknown name', async () => {
   const answerOf = (path: string) =>
     new Promise<string>((resolve) => {
       const headers = { authorization: `Bearer ${bobsKey}` };
@@ -158,7 +158,7 @@ it('SEC-2: a socket to what another user has answers as one to nothing', async (
   expect(await owned.view()).toEqual(before);
 });
 
-it('SEC-2: inside of what bob has under the same names, there is nothing of alice', patience, async () => {
+it('SEC-2: data of bob under the same names contains nothing of alice', patience, async () => {
   await bobsClient.sandboxes.getOrCreate('room');
   await bobsClient.sandboxes.of('room').files.write('note.txt', 'of bob');
   await bobsClient.sandboxes.of('room').tools.open();
@@ -253,7 +253,7 @@ async function callEachTool(client: Client, leftOut: readonly string[] = []): Pr
 }
 
 it(
-  'SEC-2: no tool of /mcp, called with the right names, reads or changes what another user has',
+  'SEC-2: no tool of /mcp, called with the right names, reads or changes data of another user',
   patience,
   async () => {
     const client = new Client({ name: 'bob', version: '0' });
@@ -266,7 +266,7 @@ it(
 );
 
 it.skipIf(!bubblewrap.available)(
-  `SEC-2: no tool of a session in a sandbox does either${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  `SEC-2: no tool of a session in a sandbox reads or changes data of another user${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
   patience,
   async () => {
     const sandbox = await opened.host.sandboxes.of('bob').getOrCreate('den', { runtime: 'bubblewrap' });

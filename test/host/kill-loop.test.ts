@@ -29,7 +29,7 @@ const cases = [
 describe('REL-1: the host of `geode host`, killed at any moment', () => {
   for (const { index, kills, missing } of cases)
     it.skipIf(missing !== null)(
-      `loses nothing that it acknowledged in ${kills} kills (index ${index}, seed ${seed})${missing === null ? '' : ` (skipped: ${missing})`}`,
+      `loses no acknowledged write in ${kills} kills (index ${index}, seed ${seed})${missing === null ? '' : ` (skipped: ${missing})`}`,
       { timeout: 120_000 + kills * 20_000 },
       () => killed(index, kills),
     );

@@ -112,7 +112,7 @@ for (const wall of ['bubblewrap', 'docker'] satisfies Wall[]) {
       await client.sandboxes.remove('own');
     });
 
-    it('RT-7: nonsense is 400 with its field at every door, also for an admin', async () => {
+    it('RT-7: an invalid limit is 400 with its field in every API, also for an admin', async () => {
       const nonsense: readonly [keyof typeof fields, number][] = [
         ...names.flatMap((name): [typeof name, number][] => [
           [name, 1e300],
@@ -154,7 +154,7 @@ for (const wall of ['bubblewrap', 'docker'] satisfies Wall[]) {
       expect(await plain.sandboxes.list()).toEqual([]);
     });
 
-    it("RT-7: the wire of E2B takes no limits of a caller, and its sandboxes have the host's", async () => {
+    it("RT-7: the E2B API accepts no limits of a caller, and its sandboxes have the host's", async () => {
       const { secret } = opened.host.keys.create({
         user: 'eve',
         scopes: ['sandboxes:write', 'sandboxes:read'],

@@ -125,7 +125,7 @@ async function stateDirOf({ machine }: HostWorld): Promise<string> {
 }
 
 describe('the version of the state', () => {
-  it('goes up with every change to a table', () => {
+  it('increases with every change to a table', () => {
     const known: unknown = JSON.parse(readFileSync(join(fixtures, 'versions.json'), 'utf8'));
     const tables = Object.fromEntries(
       stateFiles.map((file) => [

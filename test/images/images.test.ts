@@ -43,7 +43,7 @@ describe.skipIf(!docker.available)(`images of Geode, built by Docker${skipped}`,
     await home?.[Symbol.asyncDispose]();
   }, 120_000);
 
-  it('AGT-6: base, agent and full are built from a given base, without a container registry, and say how far they are', {
+  it('AGT-6: builds base, agent and full from a given base without a container registry, and reports progress', {
     timeout: 900_000,
   }, async () => {
     const { code, stdout, stderr } = await home.run(['image', 'build', 'full', '--from', base]);

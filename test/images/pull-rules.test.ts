@@ -110,7 +110,7 @@ describe.skipIf(missing !== '')(
       expect(calls).toBeGreaterThan(0);
     });
 
-    it('SEC-2: an image that is here is theirs to use, wherever it came from', async () => {
+    it('SEC-2: callers may use any image that is already present', async () => {
       await absent();
       expect(await refusal(alice.runs.run('echo here', 'shell', { image: name }))).toMatchObject({
         code: 'image_not_allowed',
@@ -119,7 +119,7 @@ describe.skipIf(missing !== '')(
       expect((await alice.runs.run('echo here', 'shell', { image: name })).stdout).toBe('here\n');
     });
 
-    it('RUN-7: an image that is larger than they may have fetched does not stay, and a day has an end', async () => {
+    it('RUN-7: removes a pulled image above the size limit of the caller, and renews the limit each day', async () => {
       const images = (await opened.host.app.runtime()).images;
       if (images === undefined) throw new Error('docker has no images');
       let day = 20_000;

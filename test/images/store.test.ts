@@ -98,7 +98,7 @@ describe.skipIf(!registry.available || !docker.available)('images of a real regi
     expect(await store.remove(name)).toBe(false);
   });
 
-  it('that do not exist are refused with the name', async () => {
+  it('that do not exist are refused by name', async () => {
     await using served = await startRegistry();
     await expect(pulled(`${served.host}/nothing/here:1`)).rejects.toMatchObject({
       code: 'image_missing',

@@ -88,7 +88,7 @@ describe('the event stream', () => {
     ]);
   });
 
-  it('logs an event that cannot be stored, and stops no work', () => {
+  it('logs an event that cannot be stored, and continues', () => {
     const lines: string[] = [];
     const warn = (_: unknown, message?: string) => void lines.push(message ?? '');
     const log = { debug() {}, info() {}, warn, error() {}, child: () => log };

@@ -55,7 +55,7 @@ describe('the ledger', () => {
     expect(statSync(other).size).toBe(before);
   });
 
-  it('a change that fails half-way leaves the version before it', () => {
+  it('a migration that fails half-way keeps the earlier version', () => {
     const file = join(folder, 'ledger.db');
     new Ledger(file, [first])[Symbol.dispose]();
     const broken = { ...first, changes: [...first.changes, 'CREATE TABLE more (x TEXT) STRICT; NONSENSE'] };
@@ -64,7 +64,7 @@ describe('the ledger', () => {
     expect(ledger.read((sql) => sql.all`SELECT name FROM sqlite_master WHERE name = 'more'`)).toEqual([]);
   });
 
-  it('a write that throws has not happened', () => {
+  it('a write that throws changes nothing', () => {
     using ledger = new Ledger(join(folder, 'ledger.db'), [first]);
     expect(() =>
       ledger.write((sql) => {
@@ -86,7 +86,7 @@ describe('one host for a ledger', () => {
     return { child, exited };
   };
 
-  it('SBX-6: the lock goes with the process that holds it, killed or not', async () => {
+  it('SBX-6: the lock ends with its process, also after a kill', async () => {
     const { child, exited } = await holder();
     await expect(lockHost(folder)).rejects.toMatchObject({
       code: 'ledger_held',

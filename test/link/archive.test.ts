@@ -164,7 +164,7 @@ describe('folders as archives', () => {
     ]);
   });
 
-  it('FS-1: a folder of 10,000 entries goes through and comes back', async () => {
+  it('FS-1: uploads and downloads a folder of 10,000 entries', async () => {
     const up = join(home, 'up');
     await mkdir(up);
     for (let index = 0; index < 5_000; index += 1) {

@@ -115,7 +115,7 @@ const run = async (link: Link) => {
 };
 
 describe('a hostile guest', () => {
-  it('SEC-1: connections that stay silent do not keep the guest out: the oldest of them go', async () => {
+  it('SEC-1: silent connections do not block the guest: the host closes the oldest', async () => {
     await using guest = await pose(() => {});
     const opening = guest.open(20_000);
     const silent = await Promise.all(Array.from({ length: 40 }, () => guest.silent()));
@@ -205,7 +205,7 @@ describe('a hostile guest', () => {
     await link.close();
   });
 
-  it('GL-8: a guest that never answers is a deadline, not a hang', async () => {
+  it('GL-8: a call to a silent guest ends at its deadline', async () => {
     await using hostile = await pose(() => {});
     const link = await hostile.open();
     await expect(
@@ -236,7 +236,7 @@ describe('a hostile guest', () => {
     await link.close();
   });
 
-  it('GL-5: a guest that ends every stream is given up', async () => {
+  it('GL-5: the host gives up a guest that ends every stream', async () => {
     let attached = 0;
     await using hostile = await pose((stream, path) => {
       if (!path.includes('attach')) {

@@ -88,7 +88,7 @@ describe('a link that breaks', () => {
     await right.close();
   });
 
-  it('GL-5: connections that prove nothing do not get in the way', async () => {
+  it('GL-5: connections without a proof of the secret do not block the host', async () => {
     await using guest = await startGuest();
     const link = await guest.open();
     const idle = Array.from({ length: 50 }, () => connect(guest.socket).on('error', () => {}));

@@ -86,7 +86,7 @@ describe.skipIf(!bubblewrap.available)(`MCP on a host with keys${skipped}`, { ti
       });
   });
 
-  it('MCP-4: a tool session has the tools that the key which opened it covers, and works as the user of the key', async () => {
+  it('MCP-4: a tool session has only tools within the scopes of its key, and acts as the user of the key', async () => {
     const url = opened.gateway.url;
     const granted = ['sandboxes:read', 'sandboxes:write', 'memory:read'] as const;
     const alice = createClient({ url, key: keyOf('alice', granted).secret });

@@ -57,7 +57,7 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: /mcp${reason}`, { timeout: 180_00
     return client;
   };
 
-  it('offers every family of tools, in the protocol of today and of before', async () => {
+  it('offers every tool group in the current and the earlier protocol', async () => {
     const now = await connect('alice');
     const before = await connect('alice', { version: 'legacy' });
     expect(now.getNegotiatedProtocolVersion()).toBe('2026-07-28');
@@ -145,7 +145,7 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: /mcp${reason}`, { timeout: 180_00
     expect(truncated).toBe(true);
   });
 
-  it.each(['auto', 'legacy'] as const)('ends a command whose caller gives up (%s)', async (version) => {
+  it.each(['auto', 'legacy'] as const)('ends a command when its caller cancels (%s)', async (version) => {
     const client = await connect('alice', { version });
     const chat = `slow ${version}`;
     await done(client, 'sandbox_create', { chat });
@@ -161,7 +161,7 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: /mcp${reason}`, { timeout: 180_00
     await eventually(async () => (await running()) === 0, 'the end of the command', 60_000);
   });
 
-  it('keeps the session of a caller from another', async () => {
+  it('refuses the session of another caller', async () => {
     const opening = {
       jsonrpc: '2.0',
       id: 1,
@@ -203,7 +203,7 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: /mcp${reason}`, { timeout: 180_00
     expect(await done(bob, 'memory_search', { query: 'heliotrope' })).toMatchObject({ results: [] });
   });
 
-  it('holds a key to its scopes', async () => {
+  it('refuses tools outside the scopes of a key', async () => {
     const client = await connect('alice', { granted: ['memory:read'] });
     expect(await call(client, 'memory_store', { content: 'no' })).toMatchObject({
       ...{ failed: true, value: { code: 'forbidden' } },

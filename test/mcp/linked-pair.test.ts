@@ -13,7 +13,7 @@ it('carries written bytes, and closes both ends when one is destroyed', async ()
   expect(other.destroyed).toBe(true);
 });
 
-it('delivers all of it where an end ends in good order', async () => {
+it('delivers all bytes before a clean end', async () => {
   const [one, other] = linkedPair();
   one.end('the last words');
   other.end();

@@ -151,7 +151,7 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
     expect(await silent).toMatchObject({ failed: true, text: expect.stringContaining('tool_server_failed') });
   });
 
-  it('MCP-4: a server that ends is started again after a pause, which the refusal names', async () => {
+  it('MCP-4: restarts an ended server after a pause, and refuses calls until then with the time left', async () => {
     await using session = await inside('bad__hello', 'bad__crash');
     await textOf(session, 'bad__hello');
     expect(await textOf(session, 'bad__crash')).toMatchObject({ failed: true });
@@ -189,7 +189,7 @@ describe.skipIf(!everything.available)(`MCP servers of the operator${skipped}`, 
     });
   });
 
-  it('MCP-4: a server over HTTP is sent the credential from outside of the sandbox', async () => {
+  it('MCP-4: the host adds the credential of an HTTP server outside of the sandbox', async () => {
     const operator = createClient(unixTransport(opened.socket.path));
     await using without = await inside('web__*');
     expect((await without.client.listTools()).tools).toEqual([]);

@@ -83,7 +83,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect((await opened.host.memory.in('alice').list()).total).toBe(before);
   });
 
-  it('MCP-2: too many are refused, also over another connection', async () => {
+  it('MCP-2: refuses too many calls at once, also over another connection', async () => {
     await anew('memory_search');
     await using first = await connectIn(sandbox);
     await using second = await connectIn(sandbox);
@@ -98,7 +98,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect(refused.length).toBeLessThan(answers.length);
   });
 
-  it('MCP-2, MCP-4: a person is asked, and the answer is the answer of the call', async () => {
+  it('MCP-2, MCP-4: asks a person, and returns the answer as the result of the call', async () => {
     await anew('ask_person');
     await using inside = await connectIn(sandbox);
     const question = { question: 'Which colour?', detail: 'For the crane.', answers: ['red', 'yellow'] };
@@ -118,7 +118,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect(await asking).toEqual({ answered: true, yes: true, answer: 'yellow' });
   });
 
-  it('MCP-2: a call that is given up is cancelled', async () => {
+  it('MCP-2: cancels a call when its caller gives up', async () => {
     await anew('ask_person');
     await using inside = await connectIn(sandbox);
     const giveUp = new AbortController();
@@ -149,7 +149,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect((await asking).content).toMatchObject([{ text: expect.stringContaining('"yes":false') }]);
   });
 
-  it('MCP-4: a way out is asked for, and opened when a person allows it', async () => {
+  it('MCP-4: an egress request waits for a person, and opens the host when allowed', async () => {
     await anew('egress_request');
     await using inside = await connectIn(sandbox);
     const wanted = { host: 'example.com', reason: 'To read a page.' };
@@ -166,7 +166,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect(await refused).toMatchObject({ failed: true, value: { code: 'forbidden' } });
   });
 
-  it('MCP-4: runs of code have a sandbox of their own', async () => {
+  it('MCP-4: code runs in a separate sandbox', async () => {
     await anew('run_code');
     await using inside = await connectIn(sandbox);
     const code = { language: 'shell', code: 'echo "hello from $PWD"' };
@@ -204,7 +204,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect(schedules.list('elsewhere')).toHaveLength(1);
   });
 
-  it('MCP-4, GW-5: schedules nothing that a person did not allow, and only so much', async () => {
+  it('MCP-4, GW-5: creates a schedule only after permission, and up to the limit', async () => {
     await anew('schedule_add');
     await using inside = await connectIn(sandbox);
     const schedules = opened.host.parts.chats?.of('alice').schedules;
@@ -269,7 +269,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     expect(await shared.get('office')).toBeNull();
   });
 
-  it('MCP-4: solves with the models of the host', async () => {
+  it('MCP-4: solves a problem with the models of the host', async () => {
     await using server = await startModelServer(() => ({
       text: JSON.stringify({
         language: 'python',
@@ -321,7 +321,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
     await eventually(ended, 'the end of the run', 60_000);
   });
 
-  it('arguments are shown cut and scrubbed', () => {
+  it('shows arguments shortened and without secrets', () => {
     expect(shownArguments({ a: 'x'.repeat(1000), b: [`ghp_${'a'.repeat(36)}`], n: 1 })).toMatch(
       /^\{"a":"x{200}… \(800 more characters\)","b":\["\[GitHub token removed\]"\],"n":1\}$/,
     );

@@ -45,7 +45,7 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: geode mcp${reason}`, patience, ()
     expect(await home.ok(['sandbox', 'exec', 'stays', '--', 'cat', 'note'])).toBe('kept');
   });
 
-  it('works for the given user', async () => {
+  it('acts as the user given by --user', async () => {
     await using own = await connect();
     await using other = await connect(['--user', 'bob']);
     await done(own.client, 'sandbox_create', { chat: 'mine' });
@@ -55,7 +55,7 @@ describe.skipIf(!bubblewrap.available)(`MCP-5: geode mcp${reason}`, patience, ()
     });
   });
 
-  it('ends a command whose caller gives up', async () => {
+  it('ends a command when its caller cancels', async () => {
     await using mcp = await connect();
     await done(mcp.client, 'sandbox_create', { chat: 'slow' });
     const socket = (await home.host()).serves?.api ?? '';

@@ -23,7 +23,7 @@ function recorded(batchLength: number) {
 const entriesOf = (calls: readonly { texts: readonly string[] }[]) => calls.map(({ texts }) => texts);
 
 describe('the queue before an embedder (MEM-3)', () => {
-  it('puts texts that wait together into one call, up to its size', async () => {
+  it('batches waiting texts into one call, up to its maximum size', async () => {
     const { queue, calls, letGo } = recorded(10);
     const first = queue.embed(['first'], 'entry');
     const others = ['aaaa', 'bbbb', 'cccc', 'd'.repeat(30), 'e'].map((text) => queue.embed([text], 'entry'));
@@ -32,7 +32,7 @@ describe('the queue before an embedder (MEM-3)', () => {
     expect(entriesOf(calls)).toEqual([['first'], ['aaaa', 'bbbb'], ['cccc'], ['d'.repeat(30)], ['e']]);
   });
 
-  it('asks once for a text that comes again, and apart for each purpose', async () => {
+  it('embeds a repeated text once, separately for each purpose', async () => {
     const { queue, calls, letGo } = recorded(100);
     letGo();
     const [one] = await queue.embed(['same'], 'entry');
@@ -57,7 +57,7 @@ describe('the queue before an embedder (MEM-3)', () => {
     expect(calls).toHaveLength(4);
   });
 
-  it('does not remember a failure', async () => {
+  it('does not cache a failure', async () => {
     const words = wordEmbedder();
     const queue = new EmbedQueue(words);
     words.down = 'no model';

@@ -171,7 +171,7 @@ describe('rows of vectors', () => {
     60_000,
   );
 
-  it('finds next to all of the nearest, with a centre, a mask and removed rows', () => {
+  it('finds nearly all of the nearest vectors, with a centre, a mask and removed rows', () => {
     const dimensions = 100;
     const centre = vectorOf(9, dimensions).map((value) => value * 0.8);
     const rows = new VectorRows(centre, 0);
@@ -255,7 +255,7 @@ describe('rows of vectors', () => {
   });
 });
 
-it('keeps the best of many in any order, the lower row among equals', () => {
+it('selects the best of many in any order, and the lower row among equals', () => {
   const random = randomFrom(3);
   const scored = Array.from({ length: 500 }, (_, row) => ({ row, score: Math.floor(random() * 40) }));
   const best = new Best(50);
@@ -280,7 +280,7 @@ describe('one namespace', () => {
   });
   const search = { namespace: 'n', now: 5_000, depth: 200, model: 1 };
 
-  it('filters before it cuts, as plain JavaScript does, also after changes and removals', () => {
+  it('filters before it applies the limit, as plain JavaScript does, also after changes and removals', () => {
     const index = new NamespaceIndex(model, 0);
     const alive = new Map<number, IndexedEntry>();
     const put = (one: IndexedEntry) => {

@@ -20,13 +20,13 @@ const halves = (more: Partial<Halves>): Halves => ({
 const ids = (more: Partial<Halves>, fusion: Parameters<typeof fuse>[1] = { kind: 'weighted' }) =>
   fuse(halves(more), fusion).map(({ id }) => id);
 
-it('gives all of the score to the half that answered', () => {
+it('takes the whole score from the half that answered', () => {
   const [first] = fuse(halves({ keyword: hits({ 1: 10, 2: 5 }) }), { kind: 'weighted' });
   expect(first).toMatchObject({ id: 1, score: 1 });
   expect(first && explained(first)).toMatchObject({ dense: null, keyword: { share: 1, normalised: 1 } });
 });
 
-it('measures a cosine from what unrelated texts have', () => {
+it('measures a cosine from the level of unrelated texts', () => {
   const [first] = fuse(halves({ dense: hits({ 1: 0.85 }), background: 0.7 }), { kind: 'weighted' });
   expect(first?.score).toBeCloseTo(0.5);
 });
@@ -39,7 +39,7 @@ it('puts exact hits first, keys before names', () => {
   expect(ids({ dense: hits({ 1: 0.9, 3: 0.1 }), exact })).toEqual([4, 3, 1]);
 });
 
-it('measures BM25 by its best hit and by what could be reached, half and half', () => {
+it('scales BM25 half by its best hit and half by the best possible score', () => {
   const place = (score: number, ceiling: number) =>
     fuse(halves({ keyword: hits({ 1: score, 2: score / 2 }, { ceiling }) }), { kind: 'weighted' }).map(
       ({ keyword }) => keyword?.normalised,
@@ -49,20 +49,20 @@ it('measures BM25 by its best hit and by what could be reached, half and half', 
   expect(place(2.5, 10)).toEqual([0.5, 0.25]);
 });
 
-it('gives meaning a fixed share', () => {
+it('gives the dense half a fixed share', () => {
   const [first] = fuse(halves({ dense: hits({ 1: 0.9 }), keyword: hits({ 1: 5, 2: 5 }) }), {
     kind: 'weighted',
   });
   expect(first?.share).toBe(0.65);
 });
 
-it('does not hold it against an entry that a half looked no further', () => {
+it('does not lower an entry that lies beyond the depth of a half', () => {
   const cut = hits({ 1: 0.9, 2: 0.8 }, { cut: true });
   const [best] = fuse(halves({ dense: cut, keyword: hits({ 3: 10 }) }), { kind: 'weighted', dense: 0.5 });
   expect(best).toMatchObject({ id: 3, score: 0.9 });
 });
 
-it('breaks ties by age, and survives scores that are no numbers', () => {
+it('breaks ties by age, and accepts scores that are NaN', () => {
   expect(ids({ dense: hits({ 7: 0.5, 3: 0.5, 5: 0.5 }) })).toEqual([3, 5, 7]);
   expect(ids({ keyword: hits({ 1: Number.NaN, 2: 1 }, { ceiling: 0 }) })).toHaveLength(2);
 });

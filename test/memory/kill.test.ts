@@ -22,7 +22,7 @@ type Expected = Map<string, { acknowledged: string | null; begun: string | null 
 
 describe('kill -9 while three writers store and forget (MEM-5, REL-1)', () => {
   it(
-    `loses nothing that was acknowledged and leaves nothing half-indexed: ${rounds} rounds, GEODE_SEED=${seed}`,
+    `loses no acknowledged entry and leaves none partly indexed: ${rounds} rounds, GEODE_SEED=${seed}`,
     async () => {
       using folder = temporaryFolder();
       const file = `${folder.path}/m.db`;

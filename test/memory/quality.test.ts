@@ -26,7 +26,7 @@ function loadSet(name: string): RetrievalSet {
 }
 
 it.for(['scifact', 'humaneval'])(
-  'finds more together than by meaning, by words, or by ranks alone: %s',
+  'finds more with both halves than by meaning, words or ranks alone: %s',
   { timeout: 900_000 },
   async (name, context) => {
     await using embedder = openLocalEmbedder({ folder: await modelOrSkip(context) });

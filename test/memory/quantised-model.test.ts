@@ -32,7 +32,7 @@ describe('the quantised model', () => {
     }
   }, 300_000);
 
-  it('answers a query before the entries that were there first (MEM-3)', async (context) => {
+  it('embeds a query before earlier entries (MEM-3)', async (context) => {
     await using embedder = openLocalEmbedder({ folder: await modelOrSkip(context) });
     await embedder.embed(['The model is loaded now.'], 'entry');
     const answered: string[] = [];

@@ -114,7 +114,7 @@ describe('embedding through a service (MEM-3)', () => {
     20_000,
   );
 
-  it('stops when the caller gives up', async () => {
+  it('stops when the caller cancels', async () => {
     await using server = await scripted('openai', () => undefined);
     const giveUp = AbortSignal.timeout(50);
     await expect(server.embedder.embed(['a'], 'entry', { signal: giveUp })).rejects.toMatchObject({

@@ -30,13 +30,13 @@ describe('words', () => {
 });
 
 describe('chunks', () => {
-  it('keep short text whole and cut long text where it may be cut', () => {
+  it('keep short text whole and split long text at paragraphs and sentences', () => {
     expect(chunks('short', 100)).toEqual(['short']);
     const text = `${'First part. '.repeat(8)}\n\n${'Second part. '.repeat(8)}`;
     expect(chunks(text, 150)[0]).toBe('First part. '.repeat(8).trim());
   });
 
-  it('hold every character of the text, are never too long, and split no pair', () => {
+  it('contain every character of the text, are never too long, and split no surrogate pair', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', minLength: 1, maxLength: 400 }),

@@ -51,7 +51,7 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
     ]);
   });
 
-  it('tries again after a limit, as long as the provider asks to wait', async () => {
+  it('retries after a rate limit, when the wait of the provider is over', async () => {
     await using setup = await open(kind, (_call, number) =>
       number === 1 ? { status: 429, headers: { 'retry-after-ms': '5' } } : { text: 'later' },
     );
@@ -67,7 +67,7 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
     [500, 'provider_failed'],
     [529, 'provider_limited'],
   ];
-  it.each(failures)('%s is %s, with the reason of the provider', async (status, code) => {
+  it.each(failures)('reports %s as %s, with the reason of the provider', async (status, code) => {
     await using setup = await open(kind, () => ({ status, headers: { 'retry-after-ms': '5' } }));
     await expect(setup.model.ask(ask)).rejects.toMatchObject({
       code,
@@ -161,7 +161,7 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
     expect((await long.model.ask(ask)).finish).toBe('length');
   });
 
-  it('ends the call when the caller gives up or the deadline passes', async () => {
+  it('ends the call when the caller cancels or the deadline passes', async () => {
     const never = new Promise<void>(() => {});
     await using setup = await open(kind, () => ({ text: 'late', hold: never }));
     const stop = new AbortController();
@@ -175,7 +175,7 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
 });
 
 describe('models', () => {
-  it('a budget that is spent refuses before the call', async () => {
+  it('refuses a call when the budget is spent', async () => {
     await using setup = await open(
       'anthropic',
       () => ({ text: 'hi', usage: { input: 1_000_000, output: 0 } }),

@@ -30,7 +30,7 @@ const places = [
   { name: 'native', missing: undefined, make: withOwnNode(nativeRuntime), world: {} },
 ];
 
-describe('an interpreter that could not go on as the run that comes', () => {
+describe('a waiting interpreter that does not fit the next run', () => {
   it('does not say that it waits: a Python that has no arguments yet', async () => {
     using folder = temporaryFolder();
     await copyFile(
@@ -84,7 +84,7 @@ for (const { name, missing, make, world } of places) {
       const hasWaited = async (harness: RunsHarness, more: RunOptions = {}) =>
         (await harness.runs.run(waited[language], language, more)).stdout.trim().toLowerCase();
 
-      it('RUN-8: a run is the interpreter that waited in its sandbox', async () => {
+      it('RUN-8: a run uses the waiting interpreter of its sandbox', async () => {
         expect([await hasWaited(ahead), await hasWaited(ahead, options)]).toEqual(['true', 'true']);
         expect(await hasWaited(plain)).toBe('false');
       });

@@ -30,7 +30,7 @@ describe('RUN-10: frames within output', () => {
     expect(outputOf(all)).toBe(`a\u001eb\u001eabbetween\u001e${token.slice(0, 9)}`);
   });
 
-  it('RUN-10: output is not held back but for the beginning of a mark', () => {
+  it('RUN-10: output is passed on at once, except the possible start of a frame', () => {
     const reader = new KernelFrames(token, 1000);
     expect(outputOf([...reader.read(Buffer.from('prompt> '))])).toBe('prompt> ');
     expect(outputOf([...reader.read(Buffer.from('x\u001eab'))])).toBe('x');

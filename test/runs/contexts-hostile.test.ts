@@ -37,7 +37,7 @@ display(len(text))
       expect(result.results).toHaveLength(2);
     });
 
-    it('RUN-10: a child that writes all the time tears no message', async () => {
+    it('RUN-10: constant output of a child process does not damage messages of the kernel', async () => {
       const context = await place.open();
       const { status, results, stdout } = await context.run(`
 import subprocess
@@ -65,7 +65,7 @@ noisy.wait();`);
     });
   });
 
-  describe('code that tampers with its kernel hurts its own context alone', () => {
+  describe('code that changes its kernel affects only its own context', () => {
     const withToken = `
 import gc, json, os
 wire = next(o for o in gc.get_objects() if type(o).__name__ == "Wire")
@@ -116,7 +116,7 @@ def forge(text, kind=b"."):
       });
     });
 
-    it('RUN-10: a forked copy that runs to the end of the code is no second kernel', async () => {
+    it('RUN-10: a forked copy that runs to the end of the code does not act as a second kernel', async () => {
       const context = await place.open();
       const result = await context.run(
         'import os\npid = os.fork()\nprint("child" if pid == 0 else "parent")\nif pid: os.waitpid(pid, 0)',
@@ -135,7 +135,7 @@ def forge(text, kind=b"."):
     await stillWorks(context);
   });
 
-  it('RUN-10: twenty contexts at once know nothing of each other', async () => {
+  it('RUN-10: twenty simultaneous contexts have separate variables', async () => {
     const contexts = await Promise.all(Array.from({ length: 20 }, () => place.open()));
     await Promise.all(contexts.map((context, n) => context.run(`mine = ${n}`)));
     const results = await Promise.all(contexts.map((context) => context.run('print(mine)\nmine * 2')));
@@ -194,7 +194,7 @@ inEveryPlace('javascript', (place) => {
     await stillWorks(context);
   });
 
-  it('RUN-10: twenty contexts at once know nothing of each other', async () => {
+  it('RUN-10: twenty simultaneous contexts have separate variables', async () => {
     const roomy = { limits: { memoryBytes: 2 * 1024 ** 3, pids: 1024 } };
     const sandbox = place.name === 'docker' ? await place.another(roomy) : place.sandbox();
     const contexts = await Promise.all(Array.from({ length: 20 }, () => openContext(sandbox, 'javascript')));

@@ -58,7 +58,7 @@ inEveryPlace('javascript', (place) => {
       expect((await context.run('title')).value?.json).toBe('own');
     });
 
-    it('RUN-10: the word import is left alone where it is no code', async () => {
+    it('RUN-10: does not change the word import outside of code', async () => {
       const code =
         '/* import("x") */ const text = `\nimport a from "b"\n`; [text, "import(1)", /import(2)/.source]';
       expect((await context.run(code)).value?.json).toEqual([
@@ -91,7 +91,7 @@ inEveryPlace('javascript', (place) => {
       expect([...(value?.png ?? [])]).toEqual([1, 2, 3]);
     });
 
-    it('RUN-10: JSON where it is faithful, and tables of records', async () => {
+    it('RUN-10: returns JSON only when it is exact, and records as tables', async () => {
       expect((await context.run('({ a: [1, null, "ü"], when: new Date(0) })')).value?.json).toEqual({
         a: [1, null, 'ü'],
         when: '1970-01-01T00:00:00.000Z',
@@ -118,7 +118,7 @@ inEveryPlace('javascript', (place) => {
   });
 
   describe('errors', () => {
-    it('RUN-10: a stack shows the places in user code, and no kernel', async () => {
+    it('RUN-10: a stack shows places in user code, and none in the kernel', async () => {
       await context.run('function inner() {\n  null.field\n}');
       const { status, error } = await context.run('\ninner()');
       expect(status).toBe('failed');

@@ -109,7 +109,7 @@ function lifecycle(language: ContextLanguage): void {
         expect((await context.run('kept')).value?.json).toBe(42);
       });
 
-      it('RUN-10: code that does not heed the timeout is killed after the grace', async () => {
+      it('RUN-10: kills code that ignores the timeout after the grace time', async () => {
         const context = await place.open({ graceMs: 300 });
         const result = await context.run(say.deaf, { timeoutMs: 300 });
         expect(result).toMatchObject({ status: 'timed-out', stdout: 'begun\n', exit: { signal: 'SIGKILL' } });
@@ -259,7 +259,7 @@ function lifecycle(language: ContextLanguage): void {
         expect(many.dropped.results).toBe(2);
       });
 
-      it('RUN-10: unicode goes through whole, in code, output and values', async () => {
+      it('RUN-10: Unicode stays unchanged in code, output and values', async () => {
         const context = await place.open();
         const text = 'Grüße 你好 🎉 \u0000 \u001e \u2028 ﷽';
         const result = await context.run(`${say.print(text)}\n${JSON.stringify(text)}`);
@@ -267,7 +267,7 @@ function lifecycle(language: ContextLanguage): void {
         expect(result.value?.json).toBe(text);
       });
 
-      it('RUN-10: large code is taken', async () => {
+      it('RUN-10: runs large code', async () => {
         const context = await place.open();
         const code = `${say.set('text', JSON.stringify('x'.repeat(3_000_000)))}\n`;
         expect((await context.run(code)).status).toBe('done');

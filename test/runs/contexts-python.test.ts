@@ -13,7 +13,7 @@ inEveryPlace('python', (place) => {
   });
 
   describe('state', () => {
-    it('RUN-10: variables, imports, functions and classes live on', async () => {
+    it('RUN-10: keeps variables, imports, functions and classes between runs', async () => {
       await context.run('import math\nx = 20\ndef twice(n): return 2 * n\nclass Box:\n    size = 2');
       const result = await context.run('twice(x) + Box.size + math.floor(0.5)');
       expect(result).toMatchObject({ status: 'done', value: { text: '42', json: 42 }, interpreter: 1 });
@@ -69,7 +69,7 @@ await asyncio.sleep(0, result=seen)`;
       expect((await context.run('await queue.get()')).value?.text).toBe("'kept'");
     });
 
-    it('RUN-10: tasks go on between runs, and asyncio.run works too', async () => {
+    it('RUN-10: tasks continue between runs, and asyncio.run works too', async () => {
       await context.run('done = []\nasync def later():\n    await asyncio.sleep(0.01)\n    done.append(1)');
       await context.run('task = asyncio.ensure_future(later())\nawait asyncio.sleep(0)');
       await eventually(async () => (await context.run('done')).value?.text === '[1]', 'the task');
@@ -113,7 +113,7 @@ Rich()`;
       expect(value).not.toHaveProperty('jpeg');
     });
 
-    it('RUN-10: JSON where it is faithful, and only there', async () => {
+    it('RUN-10: returns JSON only when it is exact', async () => {
       expect((await context.run('{"a": [1, 2.5, None, True], "b": "ü"}')).value?.json).toEqual({
         a: [1, 2.5, null, true],
         b: 'ü',
@@ -123,7 +123,7 @@ Rich()`;
       }
     });
 
-    it('RUN-10: tables of records', async () => {
+    it('RUN-10: returns lists of records as tables', async () => {
       const records = await context.run('[{"a": n, "b": str(n)} for n in range(5000)]');
       expect(records.value?.table).toMatchObject({ columns: ['a', 'b'], totalRows: 5000 });
       expect(records.value?.table?.rows).toHaveLength(1000);
@@ -174,7 +174,7 @@ plt.plot([3, 2, 1]);`;
   });
 
   describe('errors', () => {
-    it('RUN-10: a traceback shows the lines of user code, of earlier runs too, and no kernel', async () => {
+    it('RUN-10: a traceback shows lines of user code, also of earlier runs, and none of the kernel', async () => {
       await context.run('def divide(a, b):\n    return a / b');
       const { status, error } = await context.run('print("before")\n\ndivide(1, 0)');
       expect(status).toBe('failed');
@@ -206,7 +206,7 @@ plt.plot([3, 2, 1]);`;
       expect(mute).toMatchObject({ status: 'failed', error: { name: 'Mute' } });
     });
 
-    it('RUN-10: exit() is an error of the run, and the context lives', async () => {
+    it('RUN-10: exit() is an error of the run, and the context continues', async () => {
       await context.run('kept = 1');
       expect((await context.run('import sys; sys.exit(3)')).error).toMatchObject({
         name: 'SystemExit',
@@ -252,7 +252,7 @@ plt.plot([3, 2, 1]);`;
     ]);
   });
 
-  it('RUN-10: stdin is empty, and warnings and logs are stderr', async () => {
+  it('RUN-10: stdin is empty, and warnings and logs go to stderr', async () => {
     expect((await context.run('input()')).error?.name).toBe('EOFError');
     const { stderr } = await context.run('import logging; logging.warning("look")');
     expect(stderr).toContain('look');

@@ -48,7 +48,7 @@ describe('defaults of a run', () => {
   );
 
   it.skipIf(!bubblewrap.available)(
-    `RUN-2: 256 MiB, one processor, 256 processes, 60 s${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+    `RUN-2: limits are 256 MiB, one processor, 256 processes, 60 s${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
     async ({ skip }) => {
       const seen: { limits?: EnforcedLimits; timeouts: unknown[] } = { timeouts: [] };
       const { runs, capabilities, close } = await openRuns(

@@ -8,7 +8,7 @@ const times = Number(process.env.GEODE_LEAK_TIMES ?? 60);
 const held = z.object({ objects: z.number(), descriptors: z.number(), resources: z.number() });
 const line = z.object({ work: z.string(), before: held, after: held });
 
-it('RUN-6: a host that does the same again holds no more than before: objects, descriptors, resources', {
+it('RUN-6: repeated work does not increase the objects, descriptors and resources of a host', {
   timeout: 120_000 + times * 3_000,
 }, async () => {
   await using options = await testOptions();

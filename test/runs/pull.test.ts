@@ -77,7 +77,7 @@ for (const engineName of ['docker', 'podman'] as const) {
         expect(seen).toEqual(expect.arrayContaining(['stdout', 'end']));
       });
 
-      it('once for any number of waiters; a waiter that gives up does not stop it for the others', async () => {
+      it('pulls once for any number of waiters; a waiter that cancels does not stop the pull for the others', async () => {
         await absent();
         let [looked, pulls] = [0, 0];
         const left = Promise.withResolvers<void>();
@@ -115,7 +115,7 @@ for (const engineName of ['docker', 'podman'] as const) {
         });
       });
 
-      it('a registry that hangs is given up on at the deadline', async () => {
+      it('the pull from a hanging registry fails at the deadline', async () => {
         const silent = createSilentServer(() => {});
         const port = await listening(silent);
         const impatient = new RunImages({ pullDeadlineMs: 1_500 });
@@ -126,7 +126,7 @@ for (const engineName of ['docker', 'podman'] as const) {
         silent.close();
       });
 
-      it('a registry that dies half-way fails the pull, and a later one works', async () => {
+      it('a registry that stops half-way fails the pull, and a later pull works', async () => {
         // Of its own content: a layer that the engine has is not fetched.
         const own = `geode-test-pull-${engineName}:1`;
         const tar = pack();

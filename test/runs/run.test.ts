@@ -46,7 +46,7 @@ describe('runs together', () => {
     await runs.warm('shell', 0);
   });
 
-  it('RUN-2: languages go by their aliases too, and unknown ones are refused with the list', async () => {
+  it('RUN-2: accepts aliases of languages, and refuses unknown ones with the list', async () => {
     expect((await harness.runs.run('echo 1', 'SH')).language).toBe('shell');
     await expect(harness.runs.run('', 'cobol')).rejects.toMatchObject({
       code: 'invalid_input',
@@ -54,12 +54,12 @@ describe('runs together', () => {
     });
   });
 
-  it('no single file of a run grows without bound', async () => {
+  it('limits the size of a single file of a run', async () => {
     const { outcome, signal } = await harness.runs.run('exec head -c 3000000000 /dev/zero > fill', 'shell');
     expect({ outcome, signal }).toEqual({ outcome: 'killed', signal: 'SIGXFSZ' });
   });
 
-  it('RUN-6: leaving the loop ends the run', async () => {
+  it('RUN-6: leaving the loop over its events ends the run', async () => {
     let id = '';
     for await (const event of harness.runs.stream('echo x; sleep 1000', 'shell')) {
       if (event.type === 'sandbox-ready') id = event.sandbox.id;
@@ -68,7 +68,7 @@ describe('runs together', () => {
     expect(await harness.runtime.traces()).not.toContain(id);
   });
 
-  it('RUN-6: closing ends the runs that are on, and leaves nothing', async () => {
+  it('RUN-6: closing ends current runs, and leaves nothing', async () => {
     const other = await openRuns(nativeRuntime);
     const run = other.runs.run('sleep 1000', 'shell', { timeoutMs: null });
     run.catch(() => {});

@@ -127,7 +127,7 @@ describe.skipIf(!docker.available)(`the user's name in images of all kinds${why}
     expect(await read(image)).toBe(`${own}kept:x:9:9::/:/bin/sh\n`);
   });
 
-  it('a link never leads out of the image', async () => {
+  it('does not follow a link out of the image', async () => {
     const image = await imageWith([
       { name: 'etc/passwd', type: 'symlink', linkname: `../../../../../..${onHost}` },
     ]);
@@ -157,7 +157,7 @@ describe.skipIf(!docker.available)(`the user's name in images of all kinds${why}
     },
   );
 
-  it('a file without end is not read to its end', async () => {
+  it('does not read an account file above the size limit', async () => {
     const image = await imageWith([
       { name: 'etc/passwd', content: Buffer.alloc(largestAccountFile + 1, 'x:x:1:1::/:/bin/sh\n') },
     ]);

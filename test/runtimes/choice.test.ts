@@ -34,7 +34,7 @@ describe('choosing a runtime', () => {
     server.close();
   });
 
-  it('RT-4: a runtime that is asked for and not there is refused, with its reason', async () => {
+  it('RT-4: refuses a requested runtime that is unavailable, with its reason', async () => {
     await using options = await testOptions();
     const runtimes = allRuntimes(options);
     await expect(chooseRuntime(runtimes, { name: 'docker', ...strict })).rejects.toMatchObject({
@@ -50,7 +50,7 @@ describe('choosing a runtime', () => {
     await expect(choosing).rejects.toThrow(/apple: .*; docker: .*; bubblewrap: /);
   });
 
-  it('RT-4: native stands in only where it is allowed, and that is said aloud', async () => {
+  it('RT-4: falls back to native only when allowed, with a warning', async () => {
     await using options = await testOptions();
     const said: string[] = [];
     const runtimes = allRuntimes({ ...options, path: '/nowhere' });
@@ -63,7 +63,7 @@ describe('choosing a runtime', () => {
     expect(said.join()).toContain('No isolation');
   });
 
-  it.skipIf(!bubblewrap.available)('RT-4: auto takes the strongest that works', async () => {
+  it.skipIf(!bubblewrap.available)('RT-4: auto chooses the strongest available runtime', async () => {
     await using options = await testOptions();
     expect((await chooseRuntime(allRuntimes(options), { name: 'auto', ...strict })).name).toBe('bubblewrap');
   });

@@ -43,7 +43,7 @@ describe.skipIf(missing.length > 0)(`GL-4: docker over ssh${reason}`, () => {
 
   execContract(open);
 
-  it('names a host key that is not known', async () => {
+  it('refuses an unknown host key by name', async () => {
     expect(await probed({ host: host(), sshConfig: sshd().configOfStranger })).toEqual({
       available: false,
       reason: 'the host key of 127.0.0.1 is not known',
@@ -51,7 +51,7 @@ describe.skipIf(missing.length > 0)(`GL-4: docker over ssh${reason}`, () => {
     });
   });
 
-  it('names a login that is refused, and an engine that is not there', async () => {
+  it('reports a refused login and a missing engine by name', async () => {
     expect(await probed({ host: host(), sshConfig: sshd().configOfRefused })).toMatchObject({
       available: false,
       reason: '127.0.0.1 refused the login of root',
@@ -94,7 +94,7 @@ describe.skipIf(missing.length > 0)(`GL-4: docker over TLS${reason}`, () => {
     }
   });
 
-  it('names an authority that did not sign, a certificate that is missing, and files that cannot be read', async () => {
+  it('reports a wrong authority, a missing certificate and unreadable files by name', async () => {
     const { host, ca, cert, key, otherCa } = front();
     expect(await probed({ host, tls: { ca: otherCa, cert, key } })).toMatchObject({
       available: false,

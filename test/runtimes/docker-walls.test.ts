@@ -87,7 +87,7 @@ print(json.dumps(limits))`;
     expect(stdout).toMatch(/Seccomp:\s+2/);
   });
 
-  it('RT-9: no value of the environment is to be seen in the engine', async () => {
+  it('RT-9: the engine shows no value of the environment', async () => {
     const sandbox = await harness.open({ env: { TOKEN: 'never-in-inspect' } });
     expect(JSON.stringify(await inspect(sandbox.id))).not.toContain('never-in-inspect');
     expect((await sandbox.exec({ argv: ['/bin/sh', '-c', 'echo $TOKEN'] })).stdout).toBe(
@@ -95,7 +95,7 @@ print(json.dumps(limits))`;
     );
   });
 
-  it('RT-10: a bridge must be asked for, and lowers the grade', async () => {
+  it('RT-10: a bridge network is only on request, and lowers the grade', async () => {
     const sandbox = await harness.open({ network: 'bridge' });
     expect(sandbox.grade).toBe('os');
     await expect(
@@ -109,7 +109,7 @@ print(json.dumps(limits))`;
     expect(HostConfig.Ulimits?.map(({ Name }) => Name)).not.toContain('nofile');
   });
 
-  it('PROC-1: root access is asked for by name, and ends at the walls', async () => {
+  it('PROC-1: root access is only on request, and does not pass the walls', async () => {
     const sandbox = await harness.open({ rootAccess: true });
     expect((await sandbox.exec({ argv: ['id', '-u'] })).stdout).toBe('0\n');
     expect((await sandbox.exec({ argv: ['id', '-u'], user: '1234', cwd: '/' })).stdout).toBe('1234\n');
@@ -175,9 +175,7 @@ print(json.dumps(limits))`;
     ).rejects.toMatchObject({ code: 'mount_refused' });
   });
 
-  it('SBX-8: a workspace that the engine takes from elsewhere is refused, not pretended to be limited', async ({
-    skip,
-  }) => {
+  it('SBX-8: refuses a disk limit for a workspace that the engine stores elsewhere', async ({ skip }) => {
     skip(!harness.capabilities.limits.disk, 'this runtime cannot limit the disk');
     const engine = await connectEngine(harness.options.docker.host);
     const id = 'other-disk';
@@ -196,7 +194,7 @@ print(json.dumps(limits))`;
     expect(left).toBeUndefined();
   });
 
-  it('SBX-9: the host notices a pause or resume by anybody', async () => {
+  it('SBX-9: the host notices a pause or resume from outside', async () => {
     const sandbox = await harness.open();
     const engine = await connectEngine(harness.options.docker.host);
     const container = engine.getContainer(containerName(harness.options, sandbox.id));

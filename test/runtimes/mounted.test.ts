@@ -83,7 +83,7 @@ describe.each(places)('mounts in $title', ({ unavailable, make, socket }) => {
   );
 
   it.skipIf(unavailable !== undefined)(
-    'RT-8: a folder that is not there, or that may not be written to, is refused; nothing is made of it',
+    'RT-8: refuses a missing folder and a folder without write permission, and creates nothing',
     async () => {
       await using options = await testOptions(world);
       const shown = await folderIn(options, 'shown');

@@ -63,7 +63,7 @@ describe('mounts', () => {
     'home/missing',
   ])('RT-8: refuses %s', (source) => refused({ source: join(root, source) }));
 
-  it("RT-8: refuses an engine's socket wherever it lies, and what shows it", async () => {
+  it("RT-8: refuses an engine's socket in any folder, and every folder that contains it", async () => {
     const folder = join(root, 'open/engine');
     await mkdir(folder);
     const engine = createServer();
@@ -109,7 +109,7 @@ describe('mounts', () => {
     '/var/tmp',
   ])('RT-8: refuses the target %s', (target) => refused({ source: join(root, 'home/project'), target }));
 
-  describe('secrets that are reached on other ways', () => {
+  describe('secrets that are reachable by other paths', () => {
     let world = '';
     const at = (path: string) => join(world, path);
     beforeAll(async () => {
@@ -166,7 +166,7 @@ describe('mounts', () => {
       });
     });
 
-    it('RT-8: still allows what lies beside them', async () => {
+    it('RT-8: still allows folders beside them', async () => {
       expect(await mounting(at('home/u/project'))).toMatchObject([{ source: at('real/u/project') }]);
       expect(await mounting(at('real/v/project'))).toHaveLength(1);
     });
@@ -209,14 +209,14 @@ describe('mounts', () => {
       expect(await mounting(folder)).toHaveLength(1);
     });
 
-    it('RT-8: refuses what lies below a folder of another user, however it is closed', async () => {
+    it('RT-8: refuses paths below a folder of another user, with any mode', async () => {
       const { folder, source } = await build('owned', 0o700, stranger);
       await refusedFor(source, folder);
       await refusedFor(source, folder, 1000);
       await refusedFor(await build('mine', 0o755, 1000).then((made) => made.source), join(place, 'mine'));
     });
 
-    it("RT-8: allows what lies below this user's folders, and a source that is open to all", async () => {
+    it("RT-8: allows paths below this user's folders, and a source that all users may write", async () => {
       const { source } = await build('own', 0o755, 1000, 1000, 0o777);
       expect(await mounting(source, 1000)).toHaveLength(1);
       const shared = await build('shared', 0o755, 0, 0, 0o777);
@@ -230,7 +230,7 @@ describe('mounts', () => {
       await refusedFor(between, folder);
     });
 
-    it('RT-8: refuses a root that others may swap as a whole', async () => {
+    it('RT-8: refuses a root that other users can replace', async () => {
       const { folder, source } = await build('above', 0o777, 0);
       await expect(
         checkMounts([{ source, target: '/data' }], { roots: [source], writableRoots: [], homes: [] }, 0),

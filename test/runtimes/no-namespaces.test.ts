@@ -74,7 +74,7 @@ describe.skipIf(missing !== undefined)(`a host inside a container${skipped}`, { 
     return JSON.parse((await running).stdout);
   };
 
-  it('CLI-1: names the seccomp profile, or what hides /proc, and is right about the fix', async () => {
+  it('CLI-1: names the seccomp profile or the mount that hides /proc, and the given fix works', async () => {
     const fix = expect.stringContaining('seccomp=unconfined --security-opt systempaths=unconfined');
     const reason = (text: string) => expect.stringContaining(text);
     expect(await probeWith([])).toMatchObject({ available: false, reason: reason('seccomp profile'), fix });

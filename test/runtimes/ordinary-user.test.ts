@@ -175,14 +175,14 @@ describe.skipIf(missing !== undefined)(`a host that is not root${reason}`, { tim
       expect({ code, through }).toEqual({ code: 1, through: [['fill the disk', 'got-through', 'nothing']] });
     });
 
-    it('RT-7: a limit that nothing can hold is refused', async () => {
+    it('RT-7: refuses a limit that nothing can enforce', async () => {
       expect(await asUser('refused')).toEqual({
         cpus: 'cannot_enforce limits.cpus',
         disk: 'cannot_enforce limits.diskBytes',
       });
     });
 
-    it('RT-7: the next host finds them held, and knows that they are soft', async () => {
+    it('RT-7: the next host finds the limits enforced, and reports them as soft', async () => {
       expect(await asUser('adopted')).toMatchObject({ softLimits: ['memory', 'pids'], greedy: killed });
     });
   });

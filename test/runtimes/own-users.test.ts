@@ -98,7 +98,7 @@ describe('the users of a state folder', () => {
     expect((await take('e')).uid).not.toBe(all[1]?.uid);
   });
 
-  it('numbers that the kernel does not map here are not taken', async () => {
+  it('does not use ids that the kernel does not map here', async () => {
     expect(await hasUsers({ first: 4_294_967_290, count: 100 })).toBe(false);
   });
 });

@@ -26,7 +26,7 @@ describe('rooms', () => {
     expect((await again?.value.exec({ argv: ['echo', 'fine'] }))?.stdout).toBe('fine\n');
   });
 
-  it('GL-7: a sandbox that a host holds is not taken from it', async () => {
+  it('GL-7: refuses to adopt a sandbox that a host holds', async () => {
     const sandbox = await harness.open();
     await expect(harness.runtime.adopt(sandbox.id)).rejects.toMatchObject({ code: 'sandbox_held' });
     expect((await sandbox.exec({ argv: ['echo', 'mine'] })).stdout).toBe('mine\n');
@@ -46,7 +46,7 @@ describe('rooms', () => {
     await mine.stop();
   });
 
-  it('a stray folder or a torn record spoils nothing, and can be removed', async () => {
+  it('a stray folder or a damaged record does not affect other sandboxes, and can be removed', async () => {
     const sandbox = await harness.open();
     await mkdir(join(harness.options.stateDir, 'sandboxes', 'Not An Id'));
     const torn = roomOf(harness.options, 'torn');

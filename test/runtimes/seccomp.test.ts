@@ -87,7 +87,7 @@ describe.each(['x64', 'arm64'] as const)('RT-6: the filter for bubblewrap on %s'
 describe('RT-6: the list of calls', () => {
   const known = new Set([...callNumbers('x64').keys(), ...callNumbers('arm64').keys()]);
 
-  it('names only calls that there are, each once', () => {
+  it('names only existing system calls, each once', () => {
     const named = [...allowedCalls, ...hiddenCalls, ...argumentRules.map(({ call }) => call)];
     expect(named.filter((name) => !known.has(name))).toEqual([]);
     expect(named.length).toBe(new Set(named).size);

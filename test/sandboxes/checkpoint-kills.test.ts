@@ -35,7 +35,7 @@ describe.skipIf(!docker.available)('OCI-3 OCI-4: hosts that are killed while the
   }, 900_000);
   afterAll(() => rm(images, { recursive: true, force: true }));
 
-  it(`the sandbox and its finished checkpoints survive each of ${rounds} kills, and nothing else stays (seed ${seed})`, {
+  it(`the sandbox and its finished checkpoints survive each of ${rounds} kills, and nothing else is left (seed ${seed})`, {
     timeout: 120_000 + rounds * 30_000,
   }, async () => {
     const { folder, stateDir } = await testOptions(world);

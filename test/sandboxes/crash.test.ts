@@ -51,7 +51,7 @@ describe('SBX-6 REL-1: hosts of sandboxes that are killed at any moment', () => 
   for (const { name, world, rounds, unavailable } of cases) {
     const reason = unavailable === undefined ? '' : ` (skipped: ${unavailable})`;
     it.skipIf(unavailable !== undefined)(
-      `${name}: after each of ${rounds} kills all is there, once (seed ${seed})${reason}`,
+      `${name}: after each of ${rounds} kills every sandbox exists once (seed ${seed})${reason}`,
       { timeout: 120_000 + rounds * 20_000 },
       async () => {
         const { folder } = await testOptions();

@@ -13,7 +13,7 @@ describe('RUN-8: the end of used sandboxes', () => {
   const opened = () => Promise.all([1, 2, 3].map(() => harness.runtime.open({})));
   const left = async () => (await harness.runtime.list()).map(({ id }) => id);
 
-  it('waits while somebody wants the processor, as far as that many may wait', async () => {
+  it('waits while a run uses the processor, up to the maximum number of waiting sandboxes', async () => {
     let busy = true;
     const disposals = new DisposalQueue({ busy: () => busy, mostWaiting: 2 });
     const sandboxes = await opened();
@@ -49,7 +49,7 @@ describe('RUN-8: a idleGate', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('comes when the last disturbance is over', () => {
+  it('opens when the last disturbance ends', () => {
     const come = vi.fn();
     const idleGate = new IdleGate(come);
     expect(idleGate.isWorthWaitingFor).toBe(false);

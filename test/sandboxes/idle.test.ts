@@ -24,7 +24,7 @@ describe('SBX-5: the verdict of the sweep', () => {
     expect(verdictOn({ ...idle, ...standing }, policy, now)).toBe(verdict);
   });
 
-  it('null is for ever', () => {
+  it('null keeps a sandbox forever', () => {
     const never = { idleMs: null, removeMs: null };
     expect(verdictOn(idle, never, now)).toBe('keep');
     expect(verdictOn({ ...idle, state: 'stopped' }, never, now)).toBe('keep');

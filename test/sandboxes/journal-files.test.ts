@@ -35,7 +35,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a gap', () => {
-  it('keeps the bytes behind it at their offset', () => {
+  it('keeps later bytes at their offset', () => {
     const journal = journalFiles(folder).open('a');
     journal.append('stdout', bytes('0123456789'), 0);
     journal.append('stdout', bytes('LATER'), 50);
@@ -109,7 +109,7 @@ describe('a torn tail', () => {
 });
 
 describe('two handles on one process', () => {
-  it('share one journal while it runs, which is written and finished once', () => {
+  it('share one journal of a running process, written and finished once', () => {
     const journals = journalFiles(folder, { ...roomy, keepFinished: 2 });
     journals.open('older').finish(exit);
     const [first, second] = [journals.open('a'), journals.open('a')];
@@ -216,7 +216,7 @@ describe('a full disk', () => {
 });
 
 describe('pruning', () => {
-  it('takes the oldest finished ones and never a running one, also after a restart', () => {
+  it('removes the oldest finished journals and never a running one, also after a restart', () => {
     const policy = { ...roomy, keepFinished: 2 };
     const before = journalFiles(folder, policy);
     for (const id of ['aa', 'zz']) before.open(id).append('stdout', bytes('runs'), 0);
@@ -232,7 +232,7 @@ describe('pruning', () => {
     expect(told(journals.open('zz'))).toEqual(['stdout@0 runs']);
   });
 
-  it('knows of an exit that a dying host had no time to mark', () => {
+  it('treats a journal with an exit as finished although a dying host did not mark it', () => {
     const policy = { ...roomy, keepFinished: 1 };
     journalFiles(folder, policy).open('a').finish(exit);
     chmodSync(join(folder, 'a.journal'), 0o600);
@@ -242,7 +242,7 @@ describe('pruning', () => {
     expect(names()).toEqual(['b']);
   });
 
-  it('leaves a handle its exit', () => {
+  it('an open handle still returns the exit after pruning', () => {
     const journals = journalFiles(folder, { ...roomy, keepFinished: 1 });
     const journal = journals.open('a');
     journal.append('stdout', bytes('gone'), 0);

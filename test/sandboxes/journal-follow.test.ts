@@ -58,7 +58,7 @@ describe('a follower', () => {
     await expect(late.done).rejects.toMatchObject({ code: 'cancelled' });
   });
 
-  it('ends with sandbox_gone when the journals are closed, after all that is on record', async () => {
+  it('ends with sandbox_gone after all recorded output when the journals are closed', async () => {
     const journals = journalFiles(folder);
     const journal = journals.open('a');
     journal.append('stdout', bytes('one '), 0);
@@ -74,7 +74,7 @@ describe('a follower', () => {
   });
 });
 
-describe('a journal that is overtaken', () => {
+describe('a reader that falls behind', () => {
   const total = 100 * 1024 ** 2;
   const pieceBytes = 64 * 1024;
   const keepBytes = 4 * 1024 ** 2;
@@ -82,7 +82,7 @@ describe('a journal that is overtaken', () => {
   const pattern = Buffer.from(Array.from({ length: pieceBytes + 251 }, (_, at) => at % 251));
   const piece = (offset: number) => pattern.subarray(offset % 251, (offset % 251) + pieceBytes);
 
-  it('PROC-2: gives followers of every speed right bytes, states the loss, and stays bounded', async () => {
+  it('PROC-2: gives fast and slow followers correct bytes, reports lost ones, and keeps its size limit', async () => {
     const journal = journalFiles(folder, { keepBytes, keepFinished: 5 }).open('a');
     const followers = [1, 4, 64, 400].map((pause) => checkedFollower(journal.follow(0), pause));
     let largest = 0;

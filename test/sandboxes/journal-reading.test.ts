@@ -35,7 +35,7 @@ function longJournal(lines = 20_000): Journal {
 }
 
 describe('tail', () => {
-  it('PROC-2: gives the last lines with their places, of one stream too', async () => {
+  it('PROC-2: returns the last lines with their offsets, also of one stream', async () => {
     const journal = longJournal();
     const reading = journalReading(folder);
     const lines = await reading.tail('long', 3);
@@ -65,7 +65,7 @@ describe('tail', () => {
     ]);
   });
 
-  it('gives the last bytes', async () => {
+  it('returns the last bytes', async () => {
     const journal = longJournal();
     journal.finish(exit);
     const events = await journalReading(folder).tailBytes('long', 25);
@@ -78,7 +78,7 @@ describe('tail', () => {
 });
 
 describe('page', () => {
-  it('PROC-2: pages meet: together they are the whole record, the loss stated', async () => {
+  it('PROC-2: consecutive pages together are the whole record, with lost bytes reported', async () => {
     const journal = longJournal();
     journal.finish(exit);
     const reading = journalReading(folder);
@@ -106,7 +106,7 @@ describe('page', () => {
     expect(lost).toBeGreaterThan(0);
   });
 
-  it('shows no part of a secret, wherever a page begins and ends', async () => {
+  it('shows no part of a secret at any start and end of a page', async () => {
     const journal = journalFiles(folder).open('a');
     const text = `password ${secret} and ${secret}, ghp_${'a1'.repeat(18)}\n`.repeat(20);
     for (let at = 0; at < text.length; at += 11) say(journal, text.slice(at, at + 11));
@@ -135,7 +135,7 @@ describe('page', () => {
 });
 
 describe('time', () => {
-  it('PROC-2: reads by time begin and end where they are asked to, within 100 ms', async () => {
+  it('PROC-2: reads by time start and end within 100 ms of the requested times', async () => {
     let now = 1_000_000;
     const journal = journalFiles(folder, { keepBytes: 1024 ** 2, keepFinished: 5 }, () => now).open('a');
     journal.begin({ argv: ['clock'], startedAt: now });
@@ -212,7 +212,7 @@ describe('grep', () => {
     await expect(reading.grep('a', '')).rejects.toMatchObject({ code: 'invalid_input' });
   });
 
-  it('looks at a line of 30 MB in pieces of 64 kB', async () => {
+  it('searches a line of 30 MB in pieces of 64 kB', async () => {
     const journal = journalFiles(folder, { keepBytes: 64 * 1024 ** 2, keepFinished: 5 }).open('a');
     const piece = Buffer.alloc(64 * 1024, 'x');
     for (let at = 0; at < 480; at += 1) journal.append('stdout', piece, journal.length);
@@ -224,7 +224,7 @@ describe('grep', () => {
     expect(truncated).toBe(true);
   });
 
-  it('looks at what may be shown: a key of many lines is not found line by line', async () => {
+  it('searches redacted text: finds no single line of a multi-line key', async () => {
     const journal = journalFiles(folder).open('a');
     say(
       journal,

@@ -32,7 +32,7 @@ for (const { name, world, unavailable } of places) {
   describe.skipIf(unavailable !== undefined)(
     `${name}: two state folders with one run folder${reason}`,
     () => {
-      it('SBX-6 RUN-6: hosts that are killed, come back and reap leave the other folder alone', {
+      it('SBX-6 RUN-6: killed and restarted hosts reap only sandboxes of their own folder', {
         timeout: 300_000,
       }, async () => {
         await using shared = await runFolder();
@@ -71,7 +71,7 @@ for (const { name, world, unavailable } of places) {
         await again[Symbol.asyncDispose]();
       });
 
-      it('sandboxes of the same id are two', { timeout: 120_000 }, async () => {
+      it('sandboxes with the same id in two folders are separate', { timeout: 120_000 }, async () => {
         await using shared = await runFolder();
         await using left = await side(shared.path, name, world);
         await using right = await side(shared.path, name, world);

@@ -61,7 +61,7 @@ describe('RUN-8: the pool', () => {
     await Promise.all([first.retire(), second.retire()]);
   });
 
-  it('never gives a used one to anybody', async () => {
+  it('never returns a used sandbox', async () => {
     const { pool, kind } = await start({ floor: 2, ceiling: 4 });
     const ids = new Set<string>();
     for (let round = 0; round < 12; round += 1) {
@@ -118,7 +118,7 @@ describe('RUN-8: the pool', () => {
     await claim.retire();
   });
 
-  it('a claim that is given up leaves its sandbox to the next', async () => {
+  it('a cancelled claim leaves its sandbox to the next', async () => {
     const { pool, kind, opened, stock } = await start({ floor: 1, ceiling: 2 });
     const stop = new AbortController();
     const claiming = pool.claim(kind('a'), { signal: stop.signal });

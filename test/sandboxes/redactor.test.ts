@@ -42,7 +42,7 @@ describe('a redactor', () => {
     })
     .map((words) => words.join(''));
 
-  it('shows the same wherever the output is cut, and never a secret (PROC-2)', () => {
+  it('gives the same text for every split of the output, without secrets (PROC-2)', () => {
     const property = fc.property(text, fc.array(fc.nat(400), { maxLength: 12 }), (whole, places) => {
       const bytes = Buffer.from(whole);
       const cuts = [...new Set(places.map((place) => Math.min(place, bytes.length)))].sort((a, b) => a - b);
@@ -70,14 +70,14 @@ describe('a redactor', () => {
     expect(shown([Buffer.from(`${base64} ${url}`)])).toBe('[redacted] [redacted]');
   });
 
-  it('holds nothing back that cannot become a secret', () => {
+  it('passes on text at once when it cannot start a secret', () => {
     const redactor = new Redactor(secrets);
     for (const prompt of ['Password: ', '$ ', '> ', 'done\n', 'Continue? [y/n] ', 'tests']) {
       expect(textOf(redactor.push(Buffer.from(prompt), 0))).toBe(prompt);
     }
   });
 
-  it('reports where each piece began', () => {
+  it('reports the offset of each piece', () => {
     const redactor = new Redactor(secrets);
     const pieces = [
       ...redactor.push(Buffer.from('12 hunter2'), 100),
@@ -88,7 +88,7 @@ describe('a redactor', () => {
     expect(pieces).toEqual(['100 12 ', '103 [redacted]', '507  and ', '900 more.']);
   });
 
-  it('holds a bounded part of a token without an end, and hides the rest of it', () => {
+  it('holds back a limited part of an endless token, and hides the rest', () => {
     const redactor = new Redactor();
     let output = '';
     output += textOf(redactor.push(Buffer.from('key sk-ant-'), 0));

@@ -56,7 +56,7 @@ describe('PROC-1: the screen of a process from its journal', () => {
     expect((await shown(`${content}\x1b[?1049l`)).lines[0]).toBe('before');
   });
 
-  it('replays nothing that speaks to the terminal: no question, clipboard, title or device string', async () => {
+  it('drops sequences that control the terminal: queries, clipboard, title and device strings', async () => {
     const hostile =
       '\x1b[c\x1b[6n\x1b[5n\x1b]52;c;aGVsbG8=\x07\x1b]0;title\x07\x1b]8;;http://x\x07l\x1b]8;;\x07\x1bP$qm\x1b\\\x1b[21t\x05\x1b_Gt=f;x\x1b\\text\u009d52;c;eA==\u009c\x1b[?1004h';
     const { content } = await screenOf(journal(...hostile), size);
@@ -83,7 +83,7 @@ describe('PROC-1: the screen of a process from its journal', () => {
     expect((await screenOf(journal('x'), { columns: 0, rows: 0 })).size).toEqual({ columns: 80, rows: 24 });
   });
 
-  it('holds of a long output the screen and the lines above it', async () => {
+  it('keeps the screen and a limited number of lines above it', async () => {
     const lines = Array.from({ length: 20_000 }, (_, index) => `line ${index}\r\n`);
     const { content } = await screenOf(journal(...lines), size, { scrollback: 10 });
     expect((await shown(content)).lines).toEqual(

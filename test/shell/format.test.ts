@@ -30,7 +30,7 @@ describe('a finished command', () => {
     expect(formatResult({ ...clean, exitCode: 1 })).toBe('[Exit code: 1]');
   });
 
-  it('SH-5: a death is never taken for a success', () => {
+  it('SH-5: a killed command is never shown as a success', () => {
     const dead = { ...clean, exitCode: null, stdout: 'part' };
     expect(formatResult({ ...dead, signal: 'SIGKILL' })).toBe('part\n[Killed by SIGKILL]');
     expect(formatResult({ ...dead, signal: 'SIGKILL', oomKilled: true })).toBe('part\n[Out of memory]');

@@ -73,7 +73,7 @@ async function machine(folder: string): Promise<string> {
 }
 
 describe.skipIf(!bubblewrap.available)(
-  `a command that the policy does not see${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  `a harmful command that the policy allows${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
   () => {
     let harness: Harness;
     let outside: Outside;

@@ -5,7 +5,7 @@ function passes(command: string): boolean {
   return judge(command).allowed;
 }
 
-describe('the literal words of a command', () => {
+describe('parsed words of a command', () => {
   it.each([
     ['quotes do not hide them', `r'm' -r"f" "/"`, `r'm' -r"f" "/tmp/x"`],
     ['escapes do not hide them', 'r\\m -rf \\/', 'r\\m -rf x\\/y'],

@@ -27,7 +27,7 @@ describe('a verdict', () => {
     expect(verdict.at).not.toContain('\n');
   });
 
-  it('SH-2: gives the words of the parser for what cannot be parsed', () => {
+  it('SH-2: gives the error of the parser for text that cannot be parsed', () => {
     expect(judge('echo "open')).toMatchObject({
       rule: 'unparsable',
       reason: 'The command cannot be parsed: unterminated double quote.',
@@ -54,7 +54,7 @@ describe('destroy', () => {
     expect(ruleOf(harmless)).toBe('allowed');
   });
 
-  it('SH-3: knows the home and the workspace of the sandbox', () => {
+  it('SH-3: resolves the home and the workspace of the sandbox in paths', () => {
     const policy = { ...defaultShellPolicy, home: '/srv/agent', workspace: '/srv/agent/work' };
     expect(ruleOf('rm -rf /srv/agent', policy)).toBe('destroy');
     expect(ruleOf('rm -rf ~/*', policy)).toBe('destroy');

@@ -314,7 +314,7 @@ for (const { name, engine, open } of walls) {
       expect(right.label, right.text).toBe('verified');
     });
 
-    it('SLV-2: tests that check nothing, or that nothing can call, prove nothing', async () => {
+    it('SLV-2: tests that check nothing, or that cannot be called, verify nothing', async () => {
       const code = 'def answer(n):\n    return 271828\n';
       const unseen = {
         '# later\n': 'check nothing',
@@ -326,7 +326,7 @@ for (const { name, engine, open } of walls) {
       }
     });
 
-    it('SLV-2: JavaScript that is right late passes where nothing waits for its tests', async () => {
+    it('SLV-2: JavaScript with a late correct answer passes when no test waits for it', async () => {
       const code = `const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export const answer = async () => (await wait(30), 271828);`;
       for (const tests of unawaited)

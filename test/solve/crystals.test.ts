@@ -13,7 +13,7 @@ const day = 24 * 3_600_000;
 const problem = 'Read a CSV file and print the profile of each user';
 
 describe('crystals', () => {
-  it('CRY-1: keep the attempt that passed, with the errors on the way, scrubbed and bounded', async () => {
+  it('CRY-1: store the passed attempt and the earlier errors, shortened and without secrets', async () => {
     const secret = `ghp_${'a1B2'.repeat(9)}`;
     const failed = [
       attempt({ number: 1, run: run({ signature: "NameError: name 'x' is not defined" }) }),
@@ -87,7 +87,7 @@ describe('crystals', () => {
     expect((await crystals.get(other.key)).tags).toEqual(['python', 'api', 'file']);
   });
 
-  it('CRY-4: repeats merge with a count; what keeps failing leaves recall and stays, unless it is pinned', async () => {
+  it('CRY-4: repeats merge with a count; a repeatedly failing crystal leaves recall but is kept, unless it is pinned', async () => {
     const { key } = await crystals.keep({ problem }, 's1', attempt({ state: 'passed' }), []);
     expect(await crystals.keep({ problem }, 's2', attempt({ state: 'passed' }), [])).toEqual({
       key,
@@ -174,7 +174,7 @@ describe('crystals', () => {
     expect(await crystals.get(key)).toMatchObject({ pinned: true, successes: 2, failures: 1 });
   });
 
-  it('reads crystals that were kept before there were checks and packages', async () => {
+  it('reads crystals of versions before checks and packages', async () => {
     const old = {
       ...{ problem, errors: [], solution: 'print(1)', language: 'python', files: {}, tags: [], retries: 0 },
       ...{ verification: 'tests', solve: 's', at: new Date(now).toISOString(), successes: 1, failures: 0 },

@@ -76,7 +76,7 @@ describe.skipIf(!works)(`packages of a solution${works ? '' : ` (skipped: ${reas
     expect(index.seen).toEqual([]);
   });
 
-  it.skipIf(!has('npm'))('come from npm for JavaScript', async () => {
+  it.skipIf(!has('npm'))('are installed from npm for JavaScript', async () => {
     const source = join(folder.path, 'package');
     mkdirSync(source, { recursive: true });
     writeFileSync(join(source, 'package.json'), '{"name":"tiny","version":"1.0.0","main":"index.js"}');

@@ -69,7 +69,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(shop.server.calls).toHaveLength(3);
   });
 
-  it('MEM-9: counts for a recalled entry whether the attempts that had it passed', async () => {
+  it('MEM-9: counts for each recalled entry how many attempts with it passed', async () => {
     await using shop = await open(
       answers(solution(crashing), reflection('m is not defined'), solution(right)),
     );
@@ -100,7 +100,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(list.map(({ successes, failures }) => [successes, failures])).toContainEqual([1, 1]);
   });
 
-  it('CRY-4: a crystal keeps its trust when it does not solve a different problem', async () => {
+  it('CRY-4: a crystal keeps its trust after it fails on a different problem', async () => {
     await using shop = await open(answers(solution(right), solution('def shout(text): return text.upper()')));
     await shop.solve({ problem, tests, language: 'python' });
     const other = await shop.solve({
@@ -137,7 +137,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(JSON.stringify(result)).not.toMatch(/[0-9a-f]{48}/);
   });
 
-  it('SLV-2: exit code 0 alone is unverified, the own checks of the model count, a judge may decide', async () => {
+  it('SLV-2: exit code 0 alone is unverified; checks of the model count; a judge may decide', async () => {
     await using shop = await open((call) =>
       call.prompt.includes('Does the evidence show')
         ? {
@@ -249,7 +249,7 @@ describe.skipIf(!bubblewrap.available)(`solving by trying${skipped}`, () => {
     expect(shop.solves.of('alice').get(result.id).attempts).toHaveLength(3);
   });
 
-  it('a spent budget, prose for an answer and an unknown language end as results with the cost so far', async () => {
+  it('a spent budget and an answer without code return results with the cost so far; an unknown language is refused', async () => {
     await using shop = await open((call) =>
       call.prompt.includes('failed. Use the evidence')
         ? reflection('unclear')

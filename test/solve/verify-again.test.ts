@@ -12,7 +12,7 @@ const right = 'def double(n):\n    return 2 * n\n';
 const wrong = 'def double(n):\n    return n\n';
 
 describe.skipIf(!bubblewrap.available)(`crystals that are verified again${skipped}`, () => {
-  it('CRY-4: run again on their own check in a sandbox, lose trust when they fail it, and come back when they pass', async () => {
+  it('CRY-4: run again on their own check in a sandbox, lose trust when it fails, and regain it when it passes', async () => {
     await using shop = await openShop(folder.path, answers(solution(right)));
     const { result } = await shop.solve({ problem, tests, language: 'python' });
     const key = result.crystal ?? '';

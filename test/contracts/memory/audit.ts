@@ -74,7 +74,7 @@ export function auditContract(scene: () => MemoryScene): void {
       expect((await memory.get('finch'))?.uses).toMatchObject({ recalled: 1, helped: 0, hurt: 0 });
     });
 
-    it('keeps the counts when it is closed, and forgets them with the entry (MEM-9)', async () => {
+    it('keeps the counts after a close, and removes them with the entry (MEM-9)', async () => {
       const first = scene();
       await first.memory.store(entry('The canary server is called finch.', { key: 'finch' }));
       await first.memory.recall({ text: 'canary server' });
@@ -102,7 +102,7 @@ export function auditContract(scene: () => MemoryScene): void {
       expect(results[1]?.entry.uses).toMatchObject({ helped: 1, hurt: 6 });
     });
 
-    it('compares by words when the model does not answer (MEM-9)', async () => {
+    it('compares entries by words when the model fails (MEM-9)', async () => {
       const { memory, embedder } = scene();
       embedder.down = 'no model today';
       await memory.store(entry('The API listens on port 8080.', { key: 'old' }));

@@ -128,7 +128,7 @@ export function keepingContract(scene: () => MemoryScene): void {
       expect(() => store.in('')).toThrow();
     });
 
-    it('takes any text that is text', async () => {
+    it('stores any valid text', async () => {
       const { memory, keysOf } = scene();
       const texts = [
         '日本語のテキスト検索',

@@ -96,7 +96,7 @@ export function recallContract(scene: () => MemoryScene): void {
       expect((await memory.recall({ text: 'plum' })).totalIs).toBe('capped');
     });
 
-    it('ranks by ranks when asked to', async () => {
+    it('ranks by reciprocal rank when requested', async () => {
       const { memory } = scene();
       await memory.storeMany([entry('red fox', { key: 'a' }), entry('red bird', { key: 'b' })]);
       const { results } = await memory.recall({ text: 'red fox', fusion: { kind: 'rrf' } });
@@ -141,7 +141,7 @@ export function recallContract(scene: () => MemoryScene): void {
       '%_\\',
       '🦊 ünï',
       '\u{0}x',
-    ])('takes %j as words and not as syntax', async (text) => {
+    ])('searches %j as words, not as query syntax', async (text) => {
       const { memory, keysOf } = scene();
       await memory.store(entry(`text with ${text.replaceAll('\0', '')} in it`, { key: 'k' }));
       expect(await keysOf(text)).toEqual(['k']);

@@ -101,7 +101,7 @@ export function storingContract(scene: () => MemoryScene): void {
       expect(await memory.history('nothing')).toEqual([]);
     });
 
-    it('merges a repeat without a key, whatever its white space (MEM-8)', async () => {
+    it('merges a repeat without a key, also with other white space (MEM-8)', async () => {
       const { memory } = scene();
       const first = await memory.store(entry('Water boils\nat 100 degrees', { tags: ['a'] }));
       const again = await memory.store(

@@ -24,7 +24,7 @@ export function upkeepContract(scene: () => MemoryScene): void {
       expect(whole.results[0]?.why.dense).not.toBeNull();
     });
 
-    it('finds everything again after it was closed and opened (MEM-5)', async () => {
+    it('finds every entry after a close and reopen (MEM-5)', async () => {
       const { memory, store, reopen } = scene();
       await memory.store(entry('durable words', { key: 'd' }));
       await store.stop();
@@ -94,7 +94,7 @@ export function upkeepContract(scene: () => MemoryScene): void {
       await memory.store(entry('z'.repeat(9_900), { key: 'more' }));
     });
 
-    it('finds an entry by what stands around it, where that is declared (MEM-4)', async () => {
+    it('finds an entry by its declared neighbours (MEM-4)', async () => {
       const { memory, store, keysOf } = scene();
       const words = { fusion: { kind: 'weighted', dense: 0 } } as const;
       await memory.storeMany([
@@ -148,7 +148,7 @@ export function upkeepContract(scene: () => MemoryScene): void {
       expect(results.slice(0, 2).map((result) => result.entry.key)).toEqual(['1', '2']);
     });
 
-    it('re-indexes on demand and reports how far it is', async () => {
+    it('re-indexes on demand and reports progress', async () => {
       const { memory, store } = scene();
       await memory.storeMany(Array.from({ length: 40 }, (_, i) => entry(`fact ${i}`)));
       const progress: number[] = [];

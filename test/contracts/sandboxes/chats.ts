@@ -80,7 +80,7 @@ export function chatsContract(open: () => Promise<SandboxWorld>): void {
         expect(await runtime.list()).toEqual([]);
       }));
 
-    it("SBX-1 SBX-2: another user's chat of the same name is not to be had by any verb", () =>
+    it("SBX-1 SBX-2: no operation reaches another user's chat of the same name", () =>
       hosting(async (sandboxes) => {
         const sandbox = await sandboxes.of('ann').getOrCreate('chat');
         const eve = sandboxes.of('eve');

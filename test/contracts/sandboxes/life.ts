@@ -58,7 +58,7 @@ export function lifeContract(open: () => Promise<SandboxWorld>): void {
         expect(await mine.list()).toHaveLength(1);
       }));
 
-    it('SBX-2: labels, lease and name can be changed; a name that is taken cannot be had', () =>
+    it('SBX-2: changes labels, lease and name; refuses a used name', () =>
       hosting(async (sandboxes, world) => {
         const mine = sandboxes.of('ann');
         const { id } = await mine.getOrCreate('one');
@@ -84,7 +84,7 @@ export function lifeContract(open: () => Promise<SandboxWorld>): void {
         expect(await next.of('ann').inspect('three')).toMatchObject({ id, state: 'running', keptUntil });
       }));
 
-    it('SBX-3: a user, and all together, may run only so many; stopping one makes room', async () => {
+    it('SBX-3: limits running sandboxes per user and in total; stopping one allows the next', async () => {
       await using world = await open();
       const sandboxes = await world.host({ most: { most: 3, mostPerUser: 2 } });
       const [ann, bob] = [sandboxes.of('ann'), sandboxes.of('bob')];
@@ -105,7 +105,7 @@ export function lifeContract(open: () => Promise<SandboxWorld>): void {
       expect(await world.runtime.list()).toHaveLength(3);
     });
 
-    it('SBX-2: a sandbox that was killed is found stopped, and starts again with its files', () =>
+    it('SBX-2: a killed sandbox is listed as stopped, and starts again with its files', () =>
       hosting(async (sandboxes, { runtime }) => {
         const mine = sandboxes.of('ann');
         const sandbox = await mine.getOrCreate('chat');

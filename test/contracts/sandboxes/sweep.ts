@@ -43,7 +43,7 @@ export function sweepContract(open: () => Promise<SandboxWorld>): void {
       ]);
     });
 
-    it('SBX-5: sweeps by itself', async () => {
+    it('SBX-5: sweeps at its interval without a call', async () => {
       await using world = await open();
       const sandboxes = await world.host({ policy: { idleMs: 50, removeMs: 100 }, sweepEveryMs: 20 });
       await sandboxes.of('ann').getOrCreate('chat');

@@ -9,7 +9,7 @@ export function workspaceContract(open: () => Promise<SandboxWorld>): void {
   describe('its files', () => {
     const shell = (text: string) => ({ argv: ['/bin/sh', '-c', text] as const });
 
-    it('SBX-7: a snapshot, what changed since, and the way back, while a process runs', () =>
+    it('SBX-7: takes a snapshot, compares and restores it while a process runs', () =>
       hosting(async (sandboxes) => {
         const sandbox = await sandboxes.of('ann').getOrCreate('chat');
         const { snapshots } = sandbox;
@@ -69,7 +69,7 @@ export function workspaceContract(open: () => Promise<SandboxWorld>): void {
         expect(await again.files.readText('a')).toBe('1');
       }));
 
-    it('SBX-7: a fork of a running sandbox has its files, and is its own from then on', () =>
+    it('SBX-7: a fork of a running sandbox starts with its files, and changes independently', () =>
       hosting(async (sandboxes) => {
         const mine = sandboxes.of('ann');
         const sandbox = await mine.getOrCreate('chat', { env: { COLOUR: 'green' } });

@@ -6,7 +6,7 @@ import type { Bench } from '../language-suite.ts';
  * two of them meet.
  */
 export function briefBehaviour({ language, show, run }: Bench): void {
-  it('RUN-1 RUN-2: prints, and gets its arguments as they are', async () => {
+  it('RUN-1 RUN-2: prints, and receives its arguments unchanged', async () => {
     const words = ['a b', '$HOME', 'ü', 'two\nlines'];
     const result = await show('args', words);
     expect(result).toMatchObject({ outcome: 'succeeded', success: true, stderr: '', language });

@@ -53,11 +53,11 @@ export function filesBehaviour({ harness, language, source, show }: Bench): void
       expect(missedArtifacts.map(({ path }) => path)).toContain('link.txt');
     });
 
-    it('RUN-2: starts in the folder that was asked for', async () => {
+    it('RUN-2: starts in the requested folder', async () => {
       expect((await show('cwd', [], { cwd: 'sub/folder' })).stdout.trim()).toMatch(/\/sub\/folder$/);
     });
 
-    it('RUN-8: finds nothing of the run before', async () => {
+    it('RUN-8: finds no files of the earlier run', async () => {
       await show('artifacts');
       expect(await show('cat', ['out.txt'])).toMatchObject({ success: false, stdout: '' });
     });

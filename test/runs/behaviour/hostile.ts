@@ -58,7 +58,7 @@ export function hostileBehaviour({ harness, show }: Bench): void {
       });
     });
 
-    it('RUN-4: a fork bomb hits the wall', async ({ skip }) => {
+    it('RUN-4: a fork bomb stops at the process limit', async ({ skip }) => {
       skip(!harness().capabilities.limits.pids, 'this runtime cannot limit processes');
       const result = await show('forks', [], { timeoutMs: 60_000, limits: { pids: 64 } });
       // An interpreter that needs a thread to say so may die of the wall instead, with words about it.
@@ -79,7 +79,7 @@ export function hostileBehaviour({ harness, show }: Bench): void {
       expect({ success, timedOut }).toEqual({ success: false, timedOut: false });
     });
 
-    it('closing its own descriptors does not confuse anybody', async () => {
+    it('a program that closes its descriptors still returns its exit code', async () => {
       expect(await show('close')).toMatchObject({ exitCode: 5, stdout: '' });
     });
   });

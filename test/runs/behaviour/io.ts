@@ -30,7 +30,7 @@ export function ioBehaviour({ harness, language, source, show }: Bench): void {
       });
     });
 
-    it('RUN-3: a crash ends with its words on stderr and no success', async () => {
+    it('RUN-3: a crash is a failure with its message on stderr', async () => {
       const { success, exitCode, stderr } = await show('crash');
       expect(success).toBe(false);
       expect(exitCode).not.toBe(0);
@@ -54,7 +54,7 @@ export function ioBehaviour({ harness, language, source, show }: Bench): void {
       expect((await show('hello', [], { stdin: Buffer.alloc(5_000_000) })).stdout).toBe('42\n');
     });
 
-    it('RUN-2: gets its arguments as they are', async () => {
+    it('RUN-2: receives its arguments unchanged', async () => {
       const words = ['a b', '$HOME', "it's", '"', '\\', '*', '--flag', 'ü', 'two\nlines'];
       expect((await show('args', words)).stdout).toBe(words.map((word) => `<${word}>\n`).join(''));
     });
@@ -67,7 +67,7 @@ export function ioBehaviour({ harness, language, source, show }: Bench): void {
       expect(names?.split(' ')).not.toContain('HOST_ONLY_SECRET');
     });
 
-    it('RUN-3: prints any script of the world', async () => {
+    it('RUN-3: prints text of any writing system', async () => {
       expect((await show('unicode')).stdout).toBe('héllo 世界 🦀\n');
     });
 
@@ -91,7 +91,7 @@ export function ioBehaviour({ harness, language, source, show }: Bench): void {
       });
     });
 
-    it('RUN-9: streams: the first word is there before the last is thought of', async () => {
+    it('RUN-9: streams output: the first line arrives before the program prints the last', async () => {
       const mayEnd = Promise.withResolvers<void>();
       async function* held() {
         yield Buffer.from('x');

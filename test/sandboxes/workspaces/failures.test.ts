@@ -46,7 +46,7 @@ function numbersFrom(seed: number): () => number {
 }
 
 describe('SBX-7: killed at any moment', () => {
-  it('every snapshot is whole or not there, and nothing is left over', { timeout: 180_000 }, async () => {
+  it('every snapshot is complete or absent, and no files are left over', { timeout: 180_000 }, async () => {
     const seed = Number(process.env.GEODE_SEED ?? Date.now() % 1_000_000);
     console.log(`GEODE_SEED=${seed}`);
     const number = numbersFrom(seed);
@@ -141,7 +141,7 @@ describe('SBX-7: a full disk', () => {
   );
 });
 
-describe('SBX-7: others at the same time', () => {
+describe('SBX-7: simultaneous calls', () => {
   it('calls take turns; another host gets workspace_busy', async () => {
     inWorkspace('for i in $(seq 500); do echo $i > $i; done');
     const names = await Promise.all(Array.from({ length: 6 }, async () => (await snapshots.take()).name));
@@ -157,7 +157,7 @@ describe('SBX-7: others at the same time', () => {
     await snapshots.take();
   });
 
-  it('a cancel ends the program and leaves nothing', async () => {
+  it('a cancel ends the snapshot program and leaves no files', async () => {
     inWorkspace('for i in $(seq 300); do head -c 300000 /dev/zero > $i; done');
     const stop = new AbortController();
     const freeze = async () => {

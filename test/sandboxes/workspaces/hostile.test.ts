@@ -63,7 +63,9 @@ describe('FS-3: SBX-7: hostile links', () => {
       expect(readFileSync(pack, 'latin1')).not.toContain('the-hosts-own-words');
   });
 
-  it('swapped in while we read, write and remove never lead out', { timeout: 120_000 }, async () => {
+  it('swapped in during reads, writes and removals are never followed outside', {
+    timeout: 120_000,
+  }, async () => {
     const outside = secretFolder();
     const outsideBefore = treeOf(outside);
     const racer = spawn('python3', [fixture('swap-links.py'), place.workspace, outside], {
@@ -105,7 +107,7 @@ describe('FS-3: SBX-7: hostile links', () => {
 });
 
 describe('SBX-7: strange entries', () => {
-  it('pipes and sockets are left out, stay while they are there, and go when they are new', async () => {
+  it('pipes and sockets are not stored; a restore keeps old ones and removes new ones', async () => {
     inWorkspace(
       'mkfifo pipe; python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\'socket\')"; echo x > x',
     );
@@ -118,7 +120,7 @@ describe('SBX-7: strange entries', () => {
     expect(await snapshots.restore('a')).toMatchObject({ written: 0, removed: 0, left: 1 });
   });
 
-  it('names of any bytes are names', async () => {
+  it('keeps file names with any bytes', async () => {
     inWorkspace(`printf x > $'line\\nbreak'; printf y > $'\\xff\\xfe'; printf z > ' -> "quoted" '; mkdir $'\\x80'; printf '' > $'\\xe2\\x80\\xa8'; printf '\\n' > $'\\x80/\\t'
       name=$(printf 'n%.0s' $(seq 255)); printf long > $name`);
     const before = treeOf(place.workspace);

@@ -59,7 +59,7 @@ for (const { name, unavailable, open } of runtimes) {
         return stdout;
       };
 
-      it('go back while their processes live on', async () => {
+      it('are restored while their processes continue', async () => {
         const sandbox = await harness.open();
         const snapshots = snapshotsOf(placeOf(sandbox));
         await says(

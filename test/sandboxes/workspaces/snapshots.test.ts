@@ -42,7 +42,7 @@ describe('SBX-7: a snapshot', () => {
     expect(await snapshots.restore('first')).toEqual({ written: 0, removed: 0, changed: 0, left: 0 });
   });
 
-  it('does not change when the workspace does, also in place', async () => {
+  it('stays unchanged when files of the workspace change, also in place', async () => {
     inWorkspace('echo before > file; head -c 2000000 /dev/zero > large');
     await snapshots.take({ name: 'a' });
     inWorkspace('echo after! > file; printf x | dd of=large conv=notrunc status=none');
@@ -86,7 +86,7 @@ print("two", flush=True); sys.stdin.readline()`;
     await new Promise((resolve) => python.once('exit', resolve));
   });
 
-  it('shares with the one before what did not change', async () => {
+  it('shares unchanged content with the earlier snapshot', async () => {
     inWorkspace(
       'for i in $(seq 300); do head -c 10000 /dev/urandom > $i; done; head -c 5000000 /dev/urandom > big',
     );
@@ -204,7 +204,7 @@ describe('SBX-7: names, limits and removal', () => {
     expect((await snapshots.take()).name).toMatch(/^\d+$/);
   });
 
-  it('frees what only a removed one kept, and nothing else', async () => {
+  it('removing a snapshot frees only content that no other snapshot uses', async () => {
     inWorkspace(
       'for i in $(seq 100); do head -c 20000 /dev/urandom > $i; done; head -c 4000000 /dev/urandom > big',
     );
