@@ -58,7 +58,7 @@ describe('CLI-1: the life of a host (native)', patience, () => {
       code: 1,
       stderr: expect.stringContaining(`process ${holder.child.pid}`),
     });
-    expect(await home.ok(['sandbox', 'logs', 'alone'])).toContain('not ended');
+    expect(await home.ok(['sandbox', 'logs', 'alone'])).toContain('running');
     const waiting = home.run(['sandbox', 'ps', '--wait', '60', 'alone']);
     holder.child.stdin.end('done\n');
     await holder.over;
@@ -102,7 +102,7 @@ describe('CLI-1: the life of a host (native)', patience, () => {
     const busy = await started(home, 'sandbox', 'exec', 'first', '--', 'sh', '-c', 'echo up; read line');
     const waiting = home.start('gateway', '--port', '0', '--no-auth');
     const said = wordsOf(waiting);
-    await patiently(async () => said().includes(`process ${first.pid}`), 'its word');
+    await patiently(async () => said().includes(`pid ${first.pid}`), 'its word');
     expect((await home.host()).pid).toBe(first.pid);
     busy.child.stdin.end('go on\n');
     await busy.over;
