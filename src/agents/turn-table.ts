@@ -11,7 +11,7 @@ export interface TurnRow {
   readonly conversation: number;
   readonly message: string;
   readonly attachments: readonly string[];
-  /** Nobody is there to answer questions. */
+  /** No person is available to answer questions. */
   readonly unattended: boolean;
   /** The undo point before it; null without snapshots. */
   readonly snapshot: string | null;
@@ -79,7 +79,7 @@ export class TurnTable {
     return row === undefined ? undefined : { id: String(row.id), firstSeq: Number(row.first_seq) };
   }
 
-  /** Another host takes it over. */
+  /** Marks a turn as continued by another host. */
   resumeTurn(turn: TurnRow): TurnRow {
     return this.#ledger.write((sql) => {
       sql.run`UPDATE agent_turns SET starts = starts + 1 WHERE id = ${turn.id}`;

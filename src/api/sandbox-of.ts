@@ -12,7 +12,7 @@ export function startedSandbox({ sandboxes, signal }: Reaching, chat: string): P
   return sandboxes.start(chat, { signal });
 }
 
-/** As it is: reading is no reason to start or resume it. */
+/** Returns the sandbox without starting or resuming it, because reading must not change its state. */
 export async function runningSandbox(call: Reaching, chat: string): Promise<PersistentSandbox> {
   const { state } = await call.sandboxes.inspect(chat, { signal: call.signal });
   if (state === 'stopped' || state === 'hibernated')

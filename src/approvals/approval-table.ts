@@ -102,7 +102,7 @@ export class ApprovalTable {
     return rows.map(approvalOf);
   }
 
-  /** The same question, while it is open or where nobody has heard the answer. */
+  /** Finds an equal request that is open, or decided but not delivered. */
   same({ user, kind, key, sandbox }: ApprovalRequest, now: number): Approval | undefined {
     if (key === undefined) return undefined;
     const of = sandbox ?? null;
@@ -136,7 +136,7 @@ export class ApprovalTable {
     this.#ledger.write((sql) => sql.run`UPDATE approvals SET heard = 1 WHERE id = ${id}`);
   }
 
-  /** The open ones whose time is up. */
+  /** Open approvals that have expired. */
   overdue(now: number): readonly Approval[] {
     const rows = this.#ledger.read(
       (sql) => sql.all`SELECT * FROM approvals WHERE state = 'open' AND expires_at <= ${now}`,

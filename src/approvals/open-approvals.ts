@@ -15,7 +15,7 @@ import {
 import type { EventSink } from '../seams/events.ts';
 import { ApprovalTable, type NewApproval } from './approval-table.ts';
 
-/** Open ones of one sandbox; a sandbox that asks for more than that asks for nothing a person can read. */
+/** Maximum open approvals of one sandbox. A person could not read more. */
 const mostOpen = 32;
 const mostTitle = 300;
 const mostDetail = 256 * 1024;

@@ -11,7 +11,7 @@ export function bringDashboard(warn: (line: string) => void): Promise<void> {
   );
 }
 
-/** The same for the program of agents inside sandboxes; the start checks say what is missing then. */
+/** Builds the program of agents inside sandboxes. After a failure, the start checks report what is missing. */
 export function bringAgent(warn: (line: string) => void): Promise<void> {
   return bring('build-agent.ts', (why) => warn(`geode: the agent's program cannot be built: ${why}`));
 }

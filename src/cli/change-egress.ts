@@ -14,7 +14,7 @@ export const inspectOptions = {
   path: { type: 'string', multiple: true, value: '/v1/*', description: 'only these paths' },
 } as const satisfies Record<string, CliOption>;
 
-/** A host with what the options say of its requests, in the words of a rule. */
+/** Rules for a host with the methods and paths of the options: one rule for each path. */
 function looked(host: string, values: CliValues): readonly string[] {
   const methods = texts(values, 'method').flatMap((one) => one.toUpperCase().split(',').filter(Boolean));
   const paths = texts(values, 'path');
@@ -26,7 +26,7 @@ function looked(host: string, values: CliValues): readonly string[] {
   return paths.length === 0 ? [start] : paths.map((path) => `${start}${path}`);
 }
 
-/** Changes the policy of one sandbox and shows what it is then. */
+/** Changes the policy of one sandbox and prints the new policy. */
 export async function changeEgress(
   context: CliContext,
   change: (egress: RemoteSandboxEgress, words: readonly string[]) => Promise<EgressSpec>,

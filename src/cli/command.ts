@@ -22,7 +22,7 @@ export type CliValues = Readonly<Record<string, string | boolean | (string | boo
 export interface CliContext {
   /** `run`, `sandbox exec`. */
   readonly commandName: string;
-  /** As it was typed, without the name of the command. */
+  /** The typed arguments without the name of the command. */
   readonly argv: readonly string[];
   readonly values: CliValues;
   readonly positionals: readonly string[];
@@ -60,7 +60,7 @@ export interface CliCommand {
   readonly options: Readonly<Record<string, CliOption>>;
   /** Possible first words, for shell completion. */
   readonly words?: readonly string[];
-  /** Where the options of Geode end and the words of what it runs begin. */
+  /** Splits Geode's own options from the arguments of the program that it runs. */
   readonly split?: (argv: readonly string[], options: CliCommand['options']) => SplitArguments;
   run(context: CliContext): Promise<number>;
 }

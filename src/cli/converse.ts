@@ -115,7 +115,7 @@ function show(event: ContextEvent, { output, errors }: InterpreterStreams): void
   else if (event.error.name !== leaving) errors.write(`${event.error.traceback.trimEnd()}\n`);
 }
 
-/** The best that a terminal can show; what it cannot is named with its size. */
+/** The best form that a terminal can show. Other content is named with its size. */
 function shown(rich: Rich): string {
   const written = rich.markdown ?? rich.latex ?? rich.html;
   const text = /^<\w+>$/.test(rich.text) && written !== undefined ? written : rich.text;

@@ -32,7 +32,7 @@ export function sideOf(given: string): Side {
   return { word: given.slice(0, at), path: given.slice(at + 1) || '.' };
 }
 
-/** `maxBytes`: what the copy may take of this machine's disk; left out: the disk limit of the sandbox. */
+/** `maxBytes` limits the disk space of the copy on this machine. Default: the disk limit of the sandbox. */
 export async function copyOut(
   place: Place,
   from: string,
@@ -64,7 +64,7 @@ export async function copyOut(
   return { from, to: target, type: 'file', entries: 1 };
 }
 
-/** Beside its place first: a copy that is cut off leaves what was there. */
+/** Saves to a temporary file beside the target first, so an interrupted copy keeps the old file. */
 async function saveFile(path: string, mode: number, save: (path: string) => Promise<void>): Promise<void> {
   await replaceFile(path, async (draft) => {
     await save(draft);

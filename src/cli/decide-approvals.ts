@@ -5,7 +5,7 @@ import { visible } from './render/printable.ts';
 import { decisionText } from './render/show-approval.ts';
 import { userClient } from './user-client.ts';
 
-/** Says the same to every approval that the command line names, and shows each as it is kept. */
+/** Applies one decision to every named approval, and prints each stored result. */
 export async function decideEach(
   context: CliContext,
   decision: Omit<DecideApproval, 'by' | 'byOperator'>,

@@ -2,7 +2,7 @@ import { exitCodes, signalCode } from './command.ts';
 
 /** How long an interrupted command whose reader has gone may take to end; then the program exits anyway. */
 const forcedAfterMs = 5_000;
-/** Output that nobody reads is not waited for longer than that after an interrupt. */
+/** Maximum wait for unread output after an interrupt. */
 const flushMs = 1_000;
 /** A terminal and a parent process may both pass on one key press. */
 const sameSignalMs = 200;

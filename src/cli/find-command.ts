@@ -2,7 +2,7 @@ import { nearest } from '../base/nearest.ts';
 import { languageWords } from '../seams/languages.ts';
 import type { CommandEntry } from './command.ts';
 
-/** The same verb everywhere; these are other words for it. */
+/** Verbs that people type instead of Geode's own, each with the verb of the command. */
 const otherVerbs: Readonly<Record<string, string>> = { list: 'ls', delete: 'rm', remove: 'rm' };
 /** Groups whose name alone shows their list, because a list changes nothing. */
 const listed: readonly string[] = [

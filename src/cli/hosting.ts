@@ -28,10 +28,10 @@ export const lockOptions = {
 
 export const hostingOptions = { ...chatOptions, ...lockOptions } as const;
 
-/** Letting go of it ends nothing: what runs in the sandboxes goes on. */
+/** Access to the sandboxes of the host. Disposing of it ends no process in a sandbox. */
 export interface Hosting extends AsyncDisposable {
   readonly client: GeodeClient;
-  /** By its name or its id; whether it is there is seen when something is done to it. */
+  /** A sandbox by name or id. A missing one is reported at the first operation. */
   chat(word: string): Promise<HostedChat>;
 }
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { replaceFile } from '../base/replace-file.ts';
 import type { Artifact } from '../seams/run-result.ts';
 
-/** Writes artifacts below a folder and returns their paths. One that is there is replaced, a link never followed. */
+/** Writes artifacts below a folder and returns their paths. Replaces existing files and never follows links. */
 export async function saveArtifacts(
   folder: string,
   artifacts: readonly Artifact[],

@@ -8,11 +8,11 @@ export interface Streams {
   readonly stdin: Input;
   /** Looks at what stdin is without making a stream of it, which takes longer than to ask a host for a command. */
   readonly inputKind: () => InputKind;
-  /** An open pipe that nobody writes to would keep this program waiting. */
+  /** Closes stdin, because an open pipe without a writer would keep this program running. */
   readonly closeInput: () => void;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Every key as it is typed and every byte as it is written, until it is taken back. For a terminal only. */
+  /** Switches the raw mode of the terminal: every key and byte is passed on unchanged. */
   readonly setRaw: (raw: boolean) => void;
 }
 

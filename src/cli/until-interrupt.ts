@@ -1,7 +1,7 @@
 import { isGeodeError } from '../base/errors.ts';
 import { exitCodes, interruptedCode } from './command.ts';
 
-/** For work that goes on until someone has seen enough: an interrupt is its end, and no failure to tell of. */
+/** Runs work until an interrupt, which is its normal end and not a failure. */
 export async function untilInterrupt(signal: AbortSignal, work: () => Promise<void>): Promise<number> {
   try {
     await work();

@@ -10,11 +10,11 @@ import type { ClientSocket } from './transport.ts';
 
 export interface Talk<Sent, Received> {
   readonly closed: boolean;
-  /** Not for messages with names that belong to somebody else: only a first message has those. */
+  /** Sends a message and converts its field names. Names chosen by the caller may only be in the first message. */
   send(message: Sent): void;
   /** Resolves when more may follow, or the conversation is over. */
   write(bytes: Uint8Array, options?: Cancel): Promise<void>;
-  /** Throws what the server gave as a `problem`, and when the connection ended. */
+  /** The next message. Throws the server's `problem`, and throws after the connection ended. */
   next(): Promise<Received | Uint8Array>;
   close(): void;
 }

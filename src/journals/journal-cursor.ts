@@ -41,7 +41,7 @@ export class JournalCursor {
     const frames: JournalFrame[] = [];
     for (let at = 0; ; ) {
       const frame = frameAt(chunk, at);
-      // A frame that is being written, was cut off, or is damaged: the end, for now.
+      // Stop at a frame that is incomplete or damaged; a later read tries it again.
       if (frame === 'cut' || frame === 'broken' || frame.offset < this.#due) return frames;
       frames.push(frame);
       at += frame.size;

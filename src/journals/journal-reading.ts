@@ -19,7 +19,7 @@ interface JournalPage {
  * `process_not_found`, invalid numbers `invalid_input`.
  */
 export interface JournalReading {
-  /** With `endedSince` (ms since 1970) without journals that ended before. */
+  /** Lists the journals. `endedSince` (ms since 1970) leaves out journals that ended before that time. */
   list(endedSince?: number): JournalSummary[];
   events(processId: string, part?: JournalPart): AsyncGenerator<RecordedEvent>;
   /** The next bytes of output from an offset on. */

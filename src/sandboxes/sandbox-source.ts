@@ -22,7 +22,7 @@ export interface SandboxSourceOptions {
   readonly pool: { readonly floor: number; readonly ceiling: number };
 }
 
-/** Another source of a new sandbox than a blank one: a copy, or a blank one that `fill` fills. */
+/** How to create a sandbox that is not blank: as a copy, or by filling a blank one with `fill`. */
 export interface NewSandbox {
   readonly claim?: () => Promise<{ readonly runtime: Runtime; readonly sandbox: Sandbox }>;
   readonly fill?: (id: string) => Promise<void>;

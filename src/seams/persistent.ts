@@ -30,7 +30,7 @@ export interface Sandboxes extends AsyncDisposable {
 }
 
 export interface KeptFiles extends WorkspacePlace {
-  /** Of the sandbox. */
+  /** The id of the sandbox. */
   readonly id: string;
   readonly snapshot: Snapshot;
 }

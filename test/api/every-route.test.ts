@@ -82,7 +82,7 @@ test("SEC-2: with another user's key every route of a sandbox, a process, a cont
     const { path, ...request } = ofAlice(operation);
     const reply = await bob(path, request);
     const what = `${operation.method} ${operation.path}: ${reply.status} ${reply.text}`;
-    // A removal of what is not there is no error, and a plain request to a WebSocket goes no further.
+    // Removing a missing thing is not an error; a plain request to a WebSocket route gets 426.
     expect(reply.status, what).toBe(isSocket ? 426 : isRemoval ? 200 : isLocal ? 403 : 404);
     if (isRemoval) expect(reply.body).toEqual({ removed: false });
     expect(reply.text).not.toContain(mark);

@@ -91,7 +91,7 @@ export class EngineApi {
     await this.#work(`/images/${repository}/push?tag=${tag}`);
   }
 
-  /** The engine answers before such work is done, so a failure may also be a line in the body. */
+  /** Calls a long operation. The engine answers before it ends, so a failure may also be a line in the body. */
   async #work(path: string, options: CallOptions = {}): Promise<void> {
     const progress = accepted(path, await this.#call('POST', path, { timeoutMs: 300_000, ...options }));
     const failure = progress.split('\n').find((line) => line.includes('"error'));

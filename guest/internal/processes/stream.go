@@ -37,8 +37,8 @@ func (p *Process) CheckOffset(from uint64) error {
 	return nil
 }
 
-// Stream carries a process over one full-duplex stream until its exit frame is out and the host has said
-// its last, or until the host is gone. The process does not notice either way.
+// Stream sends output and reads input of a process over one full-duplex stream. It ends when the exit frame is sent and
+// the host has closed its side, or when the host is gone. The process continues in both cases.
 func (p *Process) Stream(ctx context.Context, from uint64, host *FrameReader, sink Sink) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -87,7 +87,7 @@ func sideOf(n *node) *side {
 	return &side{kindNames[n.kind], n.size, n.mode}
 }
 
-// readable gives a text for people, and its bytes in base64 when the text is not all of them.
+// readable returns a name as text. If the name is not UTF-8, it also returns its exact bytes in base64.
 func readable(name string) (text, encoded string) {
 	if utf8.ValidString(name) {
 		return name, ""

@@ -31,7 +31,7 @@ export async function journalOf(
   return { journal: journals.open(process), isLive: state !== 'stopped' };
 }
 
-/** Nothing more will come, even if no exit was recorded. */
+/** Yields the recorded output. The journal gets no more, even if it has no exit. */
 function* recorded(journal: Journal, from: number, process: string): Generator<ProcessEvent> {
   yield* journal.read(from);
   if (journal.exit === undefined)

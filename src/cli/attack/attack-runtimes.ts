@@ -5,7 +5,7 @@ import { attack, type Scorecard } from './attack.ts';
 import { hasFailed, showScorecard } from './show-scorecard.ts';
 import { openTargets } from './targets.ts';
 
-/** `geode doctor --attack`: every runtime that works, or the one that is named. */
+/** Runs `geode doctor --attack` on every available runtime, or on the named one. */
 export async function attackRuntimes(context: CliContext): Promise<number> {
   const { geode: open, loaded, json, out, signal, values } = context;
   const named = text(values, 'runtime');

@@ -8,13 +8,13 @@ export interface Attack {
   readonly kind: AttackKind;
   readonly name: string;
   readonly script: string;
-  /** The sign that it worked: in what it printed, or on the host, which `Targets` looks at. */
+  /** Where success shows: in the output of the attempt, or on the host, which `Targets` checks. */
   readonly sign: 'printed' | 'written' | 'killed' | 'tcp' | 'udp';
   /** Says nothing where this machine has no such thing. */
   readonly needs?: 'ENGINE';
 }
 
-/** Small ones, so that going beyond them is harmless on a machine without walls. */
+/** Small limits, so that exceeding them is harmless on a machine without isolation. */
 export const attackLimits = {
   memoryBytes: 128 * 1024 ** 2,
   pids: 64,

@@ -19,7 +19,7 @@ export function showScorecard({ runtime, grade, attempts }: Scorecard, { out, pa
   out('');
 }
 
-/** Native promises no walls: what gets through there is no news, unless somebody asked about it by name. */
+/** Whether an attempt got through. Native has no isolation, so it counts only when the user named it. */
 export function hasFailed(cards: readonly Scorecard[], named: string | undefined): boolean {
   return cards.some(
     ({ runtime, attempts }) =>

@@ -22,7 +22,7 @@ export interface Targets extends AsyncDisposable {
 const deathMs = 500;
 const arrivalMs = 200;
 
-/** Looked for besides the one of the config. */
+/** Sockets of engines to try in addition to the configured one. */
 const engineSockets = ['/var/run/docker.sock', '/run/podman/podman.sock'];
 
 export async function openTargets(engine: string): Promise<Targets> {

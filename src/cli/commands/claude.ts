@@ -74,7 +74,7 @@ export const claudeCommand: CliCommand = {
   },
 };
 
-/** The program's own screen: the one that runs, or a new one. */
+/** Shows the program's own screen: joins the running program, or starts a new one. */
 async function atTerminal(
   { agents, sandboxes }: GeodeClient,
   chat: string,

@@ -41,7 +41,7 @@ function verdictOf(checks: readonly MachineCheck[]): string {
   return strongest === undefined ? 'Ready.' : `Ready. Strongest isolation here: ${strongest}.`;
 }
 
-/** By the host that runs, with what it finds and may do, which is what counts for sandboxes; else from here. */
+/** The checks of the running host, because its rights count for sandboxes; without a host, those of this process. */
 async function checksOf(context: CliContext): Promise<readonly MachineCheck[]> {
   const { signal } = context;
   const asked = await askRunningHost(context, localUser, (client) => client.doctor({ signal }), 'anything');

@@ -104,7 +104,7 @@ function ending(kept: Kept, checked: readonly CheckedPlan[], starts: boolean): r
   ];
 }
 
-/** With the config as it is now. */
+/** Starts the gateway with the new config. */
 async function startGateway(file: string, context: CliContext): Promise<number> {
   const [{ gatewayCommand }, { createGeode }] = await Promise.all([
     import('./gateway.ts'),

@@ -12,7 +12,7 @@ import type { SandboxStatus } from '../../seams/persistent.ts';
 import type { CliContext } from '../command.ts';
 import { askRunningHost } from './running-api.ts';
 
-/** One that nobody's chat has, such as one that is kept ready, has its id alone. */
+/** A sandbox without a chat, such as a blank one of the pool, has only an id. */
 export type SandboxLine =
   | SandboxStatus
   | { readonly id: string; readonly runtime: string; readonly grade?: string; readonly state: string };
@@ -64,7 +64,7 @@ async function fromHost(client: GeodeClient, { signal }: CliContext): Promise<Li
   return { runtimes, channels, budget: { limitUsd, spentUsd }, approvals, sandboxes };
 }
 
-/** Without a host no channel listens and nobody is asked anything. */
+/** The facts without a host: no channel is connected and no approval is open. */
 async function fromMachine({ geode: open, loaded }: CliContext): Promise<Live> {
   const geode = await open();
   const { daily_budget: limitUsd } = (await loaded()).config.providers;

@@ -91,7 +91,7 @@ export class HostTransport implements Transport, AsyncDisposable {
   }
 }
 
-/** Undefined when nobody listens any more, or the host is about to end: nothing was done. */
+/** Undefined if the host is gone or ending and did not process the request. */
 async function takenAnswer(
   ask: () => Promise<HttpAnswer>,
   init: RequestInit,
@@ -116,7 +116,7 @@ function isStopping(text: string): boolean {
   return typeof problem === 'object' && problem !== null && 'code' in problem && problem.code === 'stopping';
 }
 
-/** For a command or a program that needs a host and holds nothing of it; it may live longer than the host. */
+/** A transport for callers that may live longer than the host: each request finds or starts a host. */
 export function hostTransport(context: Reaching): Transport {
   const alone = async (): Promise<never> => {
     throw new GeodeError(

@@ -23,7 +23,7 @@ export type Reaching = Pick<CliContext, 'loaded' | 'machine' | 'cwd' | 'values' 
 export interface ReachOptions {
   /** How long to wait for a process that holds the sandboxes for itself. */
   readonly waitMs: number;
-  /** End the host that is there first. */
+  /** Ends the existing host first. */
   readonly takeOver: boolean;
   /** False for a caller that hears the host's first word itself, before anything is done. */
   readonly greets: boolean;
@@ -86,7 +86,7 @@ function now(): number {
   return process.uptime() * 1000;
 }
 
-/** Undefined when nobody is there, or nobody who stays. */
+/** Undefined if no host runs, or if it is ending. */
 async function lookForHost(
   context: Reaching,
   greets: boolean,

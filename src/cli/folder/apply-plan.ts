@@ -1,4 +1,4 @@
-/** Changes files of a folder so that all of it can be taken back: what was there is kept aside until the end. */
+/** Changes files of a folder so that all changes can be undone: old files stay in a staging folder until the end. */
 import { lstat, mkdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GeodeError } from '../../base/errors.ts';

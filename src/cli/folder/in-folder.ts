@@ -25,7 +25,7 @@ export interface EndedWork {
   readonly reportFile: string;
 }
 
-/** Lets Claude Code work on a copy of a folder, and brings back what it changed, however the work ended. */
+/** Runs Claude Code on a copy of a folder, and copies its changes back, also after a failure. */
 export async function inFolder(
   { agents, sandboxes }: GeodeClient,
   given: string,

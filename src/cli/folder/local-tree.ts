@@ -9,7 +9,7 @@ import { GeodeError } from '../../base/errors.ts';
 /** By path with `/`: what identifies the content of a file, or the target of a link. */
 export type Tree = ReadonlyMap<string, string>;
 
-/** Files on their way into the folder, and those that they replace, until all are there. */
+/** Names of staging folders: they hold new and replaced files until all changes are applied. */
 const staging = /^\.geode-[0-9a-f]{12}\.partial$/;
 
 export function isStaging(path: string): boolean {
@@ -89,7 +89,7 @@ export function isKept(path: string): boolean {
   return parts[0] === ownFolder || parts.includes('.git') || parts.includes('git~1');
 }
 
-/** A path that stays in the folder whatever links are in it. What is about to go is not in the way. */
+/** Whether a path stays in the folder when its links are followed. Ignores entries that the plan removes. */
 export async function isInside(
   folder: string,
   path: string,

@@ -144,7 +144,7 @@ async function removeLeftovers(folder: string): Promise<void> {
     if (isStaging(name)) await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/** Undefined for what the agent has taken away since. */
+/** Undefined if the agent has removed the file since. */
 async function statOf({ files }: Place, path: string, cancel: Cancel) {
   try {
     return await files.stat(path, { follow: false, ...cancel });

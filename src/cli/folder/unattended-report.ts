@@ -1,4 +1,4 @@
-/** What an agent did while nobody looked: a summary and a diff, as a file and in a few lines. */
+/** The report of unattended work: a summary and a diff, as a file and in a few lines. */
 import { writeFile } from 'node:fs/promises';
 import { isGeodeError } from '../../base/errors.ts';
 import type { RemoteSandbox } from '../../client/sandbox.ts';
@@ -10,7 +10,7 @@ import { isKept } from './local-tree.ts';
 const mostLine = 200;
 const unshown = ['too_large', 'not_a_file', 'file_not_found', 'file_refused'] as const;
 
-/** Passes the events of a turn on and remembers what the report needs. */
+/** Passes on the events of a turn and collects data for the report. */
 export class TurnNotes {
   readonly #began = new Date();
   readonly #calls: { readonly id: string; readonly words: string; failed: boolean }[] = [];
@@ -86,7 +86,7 @@ async function changeText(
   }
 }
 
-/** Readable by its owner alone: it holds what the files hold. */
+/** Writes the report readable only by its owner, because it contains file contents. */
 export async function writeReport(file: string, text: string): Promise<void> {
   await writeFile(file, text, { mode: 0o600 });
 }

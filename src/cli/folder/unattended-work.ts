@@ -5,7 +5,7 @@ import { printableLine } from '../render/printable.ts';
 import type { EndedWork } from './in-folder.ts';
 import { changesSince, TurnNotes, writeReport } from './unattended-report.ts';
 
-/** One long turn that asks nobody. At its end it says what was done, and where the diff is. */
+/** Runs one long turn without questions. At the end, prints a summary and the path of the diff. */
 export function unattendedWork(client: GeodeClient, prompt: string, context: CliContext) {
   const notes = new TurnNotes();
   return {

@@ -42,13 +42,13 @@ export async function findChat(
   return among(await all(), word, named);
 }
 
-/** Of sandboxes that are known. */
+/** Finds the name or id among the known sandboxes. */
 export function among(known: readonly SandboxStatus[], word: string, named: ChatName): ChatName {
   const isNamed = known.some(({ user, chat }) => user === named.user && chat === named.chat);
   return (isNamed ? undefined : known.find(({ id }) => id === word)) ?? named;
 }
 
-/** As it would be typed. */
+/** The name in the form in which a user types it. */
 export function shownName({ user, chat }: ChatName): string {
   return `${printableLine(user)}/${printableLine(chat)}`;
 }

@@ -8,7 +8,7 @@ export const userValues = z.object({ user: z.string().default(localUser) });
 /** The user whose memory is used, or the chat. */
 export const placeValues = userValues.extend({ chat: z.string().min(1).optional() });
 
-/** Memory itself refuses what is out of range. */
+/** Checks only types; memory itself refuses values out of range. */
 export const filterValues = placeValues.extend({
   category: z.string().optional(),
   tag: z.array(z.string()).optional(),

@@ -36,7 +36,7 @@ export function runtimeFrom(values: CliValues): RuntimeName | undefined {
   });
 }
 
-/** Only what was said: what was not is the config's or the runtime's to fill in. */
+/** Only the given limits; the config or the runtime sets the others. */
 export function limitsFrom(values: CliValues): Limits {
   return {
     ...limitFrom(values, 'memory', 'memoryBytes', parseSize),

@@ -6,7 +6,7 @@ import { wrongUsage } from './values.ts';
 export interface SplitArguments {
   /** For Geode to parse. */
   readonly before: readonly string[];
-  /** Positionals, taken as they are. */
+  /** Positional arguments, unchanged. */
   readonly after: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export function atCode(argv: readonly string[], options: Options): SplitArgument
   return { before: [...before, ...rest.slice(0, more)], after: [...source, ...args] };
 }
 
-/** How many words after the language say what the code is. */
+/** Number of arguments after the language that name the code. */
 function codeWords(flag: string | undefined, first: string): number {
   if (languageOfFile(first) !== undefined) return 0;
   return flag === '-c' ? 2 : 1;

@@ -1,4 +1,4 @@
-/** Tries what was answered on the real thing: one call to the model, one to each platform, one probe of the runtime. */
+/** Tests the answers for real: one call to the model, one to each platform, one probe of the runtime. */
 import { GeodeError } from '../../base/errors.ts';
 import type { ProviderTrial } from '../../host/check-provider.ts';
 import type { CliContext } from '../command.ts';

@@ -1,4 +1,4 @@
-/** Keeps what was answered: credentials as secrets, the rest in the config file. */
+/** Stores the answers: credentials as secrets, the rest in the config file. */
 
 import { clientOfHost } from '../../client/host-client.ts';
 import { editConfig } from '../../config/edit.ts';
@@ -40,7 +40,7 @@ function meaningsOf(settings: readonly Setting[], { machine }: CliContext): Read
   return new Map([...settings.map(({ name, meaning }) => [name, meaning] as const), ...channels]);
 }
 
-/** By the host that runs, whatever its settings; without one, by one that is started. */
+/** Stores secrets through the running host with any settings; starts a host if none runs. */
 async function storeSecrets(credentials: readonly Credential[], context: CliContext): Promise<void> {
   if (credentials.length === 0) return;
   const api = namedHost((await context.loaded()).config.sandbox.state_dir)?.serves?.api;

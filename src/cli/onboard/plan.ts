@@ -10,7 +10,7 @@ import { secretName } from './channel-fields.ts';
 export const steps = ['provider', 'runtime', 'channels', 'budget'] as const;
 export type SetupStep = (typeof steps)[number];
 
-/** A channel as it is to be; the credentials by the setting that names them. */
+/** The planned settings of a channel, with credentials by the name of their setting. */
 export interface ChannelPlan {
   readonly form: ChannelForm;
   readonly settings: Readonly<Record<string, unknown>>;

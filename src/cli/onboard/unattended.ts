@@ -1,4 +1,4 @@
-/** The answers of somebody who is not there: a file, and flags that win over it. */
+/** Answers without a person: from a file and from flags, which take precedence. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type ParseError, parse } from 'jsonc-parser';

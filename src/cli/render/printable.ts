@@ -1,6 +1,6 @@
 import type { GeodeError } from '../../base/errors.ts';
 
-/** Without the escape codes that would speak to the terminal: what was stored or named may hold some. */
+/** Removes escape codes, because stored text and names could control the terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => (/\s/.test(character) ? character : ''));
 }

@@ -1,6 +1,6 @@
-/** A line on stderr that says how far something is, where a person watches. */
+/** A progress line on stderr, shown only at a terminal. */
 export interface ProgressLine {
-  /** The total is null where nobody knows it. */
+  /** `total` is null if it is unknown. */
   update(done: number, total: number | null): void;
   end(): void;
 }

@@ -91,7 +91,7 @@ function half({ rank, normalised, share }: HalfScore): string {
   return `#${rank}, ${normalised.toFixed(2)} × ${share.toFixed(2)}`;
 }
 
-/** The words of a match as the entry writes them; what is not in its content (a name, say) as it is indexed. */
+/** The matched words as written in the entry. Words outside of its content, such as a name, stay in indexed form. */
 function asWritten(content: string, indexed: readonly string[]): string[] {
   const missing = new Set(indexed);
   const written: string[] = [];

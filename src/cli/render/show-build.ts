@@ -3,10 +3,10 @@ import type { BuildEvent } from '../../seams/images.ts';
 import type { CliContext } from '../command.ts';
 import { pullOf } from './show-pull.ts';
 
-/** How far a build is, on stderr: a line for each step, and what the steps say where a person wants to see it. */
+/** Shows the progress of a build on stderr: one line for each step, and with `--verbose` the output of the steps. */
 export interface BuildDisplay {
   show(event: BuildEvent): void;
-  /** Clears what is in the way of the next line. Idempotent. */
+  /** Erases the progress line before other output. Idempotent. */
   end(): void;
 }
 

@@ -5,7 +5,7 @@ import type { CliContext } from '../command.ts';
 import { writeAll } from './show-process.ts';
 import { showPull } from './show-pull.ts';
 
-/** Passes the events on and shows them as they come: all, or only what the code writes. */
+/** Passes on the events and prints them live: all of them, or only the output of the code. */
 export async function* showRun(
   events: AsyncIterable<RemoteRunEvent>,
   shows: 'all' | 'output' | 'nothing',

@@ -8,7 +8,7 @@ export interface DetachKeys {
   end(): void;
 }
 
-/** Watches what is typed for Ctrl-P Ctrl-Q, and sends everything else on. */
+/** Detects Ctrl-P Ctrl-Q in the input, and passes on all other keys. */
 export function detachKeys(send: (keys: Uint8Array) => void, detach: () => void): DetachKeys {
   let timer: NodeJS.Timeout | undefined;
   const forget = () => {

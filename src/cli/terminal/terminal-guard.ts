@@ -20,7 +20,7 @@ export class TerminalGuard {
     return Uint8Array.from(this.#shown);
   }
 
-  /** Undoes what a program may have done to the terminal, where it is left and not ended. */
+  /** Restores the terminal when the user leaves a program that continues. */
   leave(): string {
     return `\x18${this.#alternate ? '\x1b[?1049l' : ''}${usual}`;
   }
@@ -40,7 +40,7 @@ export class TerminalGuard {
     else this.#shown.push(byte);
   }
 
-  /** A control of the second set breaks off what an ESC has begun, and means what it means. */
+  /** Handles the byte after ESC. A C1 control ends the sequence and keeps its own meaning. */
   #escaped(byte: number): void {
     if (byte === c1Lead) this.#state = 'c1';
     else if (byte !== esc) this.#open([esc, byte], byte);
@@ -140,7 +140,7 @@ const allowed: ReadonlySet<string> = new Set(
   [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112, 133].map(String),
 );
 
-/** Nothing in it that a terminal might take for its end and the beginning of something else. */
+/** Whether the body contains no byte that a terminal could read as the end of the sequence. */
 function isPlain(body: string): boolean {
   return !/[\p{Cc}\ufffd]/u.test(body);
 }

@@ -8,7 +8,7 @@ import { type Streams, terminalSize } from '../streams.ts';
 import { detachKeys } from './detach-keys.ts';
 import { TerminalGuard } from './terminal-guard.ts';
 
-/** How a person left a terminal in a sandbox: it ended, or it goes on without them. */
+/** How a terminal session ended: the process ended, or the user left and it continues. */
 export type TerminalEnd =
   | { readonly type: 'ended'; readonly exit: ExitFacts }
   | { readonly type: 'detached' }
@@ -56,7 +56,7 @@ async function showToEnd(
   return { type: 'interrupted', reason: 'SIGTERM' };
 }
 
-/** The screen as it is, where the process was there before. */
+/** Prints the current screen of a process that already ran. */
 async function showAgain(
   { screen }: SocketProcess,
   streams: Streams,

@@ -27,7 +27,7 @@ export type OpenShells = Set<string>;
 /** Sends a request through the whole server. */
 type Ask = (request: Request, env: ApiEnv['Bindings']) => Response | Promise<Response>;
 
-/** Waits for the key, then asks again with it. `known` collects the upgrades that passed here. */
+/** Reads the key from the first message, then sends the request again with it. `known` collects the checked upgrades. */
 export function awaitKey(context: Context<ApiEnv>, ask: Ask, known: WeakSet<Upgrade>): Response {
   const { req, env } = context;
   return leadConversation(context, async (conversation) => {

@@ -12,7 +12,7 @@ import { headerOf } from './read-backup.ts';
 import { writeBackup } from './write-backup.ts';
 
 const suffix = '.geode';
-/** Names of scheduled backups, which are the only ones that go by themselves. */
+/** Prefix of scheduled backups. Only these are removed automatically. */
 const scheduledPrefix = 'scheduled-';
 const lookEveryMs = 60_000;
 

@@ -1,4 +1,4 @@
-/** Restores a backup into a folder of its own, and tries there what a person would need of it. */
+/** Restores a backup into a separate folder, and tests there that it can be used. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

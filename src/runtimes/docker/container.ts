@@ -34,7 +34,7 @@ export interface ContainerPlan {
     | undefined;
   /** Without shared folders, a volume holds the sandbox's /etc. */
   readonly hasEtcVolume: boolean;
-  /** At most what the engine's machine has; null: no limit. */
+  /** Processors, at most the number of the engine's machine; null: no limit. */
   readonly cpus: number | null;
 }
 

@@ -100,7 +100,7 @@ function configOf(plan: BundlePlan, { limits }: CheckedSpec) {
   };
 }
 
-/** Every usual id is itself, except that `inside` is `outside`, so `outside` is nobody else inside. */
+/** Maps each usual id to itself, and `inside` to `outside`. No other id inside maps to `outside`. */
 function mappingsOf(inside: number, outside: number) {
   const same = (from: number, to: number) =>
     from < to ? [{ containerID: from, hostID: from, size: to - from }] : [];

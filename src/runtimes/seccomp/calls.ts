@@ -67,7 +67,7 @@ export type ArgumentRule =
 const socketFamilies = [1, 2, 10, 16];
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const newNamespaces = 0x7e020000;
-/** The usual personality, and the query for it. Others switch off protections or change the meaning of calls. */
+/** Allowed values of `personality`: the default and the query. Others disable protections or change calls. */
 const personalities = [0, 0xffffffff];
 
 export const argumentRules: readonly ArgumentRule[] = [

@@ -22,7 +22,7 @@ export interface DiscordOptions {
   /** Owned by the channel, which closes it. */
   readonly marks: ChannelMarks;
   readonly log: Log;
-  /** Between two edits of one message. Discord allows five edits in five seconds. */
+  /** Minimum time between two edits of one message. Discord allows five edits in five seconds. */
   readonly editEveryMs?: number;
 }
 

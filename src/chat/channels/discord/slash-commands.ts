@@ -11,7 +11,7 @@ const contexts = [0, 1];
 /** Shown to the person alone. */
 const ephemeral = 64;
 
-/** Puts the commands of chats into Discord's own list, instead of those that are there. */
+/** Replaces Discord's list of commands by the commands of chats. */
 export async function listCommands(
   rest: DiscordRest,
   application: string,

@@ -34,7 +34,7 @@ export interface SlackOptions {
   /** Owned by the channel, which closes it. */
   readonly marks: ChannelMarks;
   readonly log: Log;
-  /** Between two edits of one message. Slack allows about fifty a minute. */
+  /** Minimum time between two edits of one message. Slack allows about fifty a minute. */
   readonly editEveryMs?: number;
 }
 

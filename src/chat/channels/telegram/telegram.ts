@@ -25,7 +25,7 @@ export interface TelegramOptions {
   readonly log: Log;
   /** How long the platform holds a request open when there are no updates. */
   readonly pollMs?: number;
-  /** Between two edits of one message. Telegram allows one a second, fewer in groups. */
+  /** Minimum time between two edits of one message. Telegram allows one a second, fewer in groups. */
   readonly editEveryMs?: number;
 }
 

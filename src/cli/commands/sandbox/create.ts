@@ -61,7 +61,7 @@ export async function makeIn(
     .finally(() => pull.end());
 }
 
-/** Only what was asked for: one that is there already must agree with it. */
+/** Only the given options: an existing sandbox must match each of them. */
 export async function creationFrom({
   values,
   machine,

@@ -66,7 +66,7 @@ export const sandboxLogsCommand: CliCommand = {
   },
 };
 
-/** Through the host; while another process holds the sandboxes for itself, what is on record is read from the disk. */
+/** Reads journals through the host. If another process holds the sandboxes exclusively, reads the files on disk. */
 async function readerOf(
   word: string,
   { client }: Hosting,

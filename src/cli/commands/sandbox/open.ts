@@ -41,7 +41,7 @@ export const sandboxOpenCommand: CliCommand = {
   },
 };
 
-/** A machine without a browser is no failure: the URL is there to be copied. */
+/** Opens the URL in a browser. Ignores a missing browser, because the URL is also printed. */
 async function openInBrowser(url: string, { machine, err }: CliContext): Promise<void> {
   const program = machine.platform === 'darwin' ? 'open' : 'xdg-open';
   const child = spawn(program, [url], { stdio: 'ignore', detached: true });
