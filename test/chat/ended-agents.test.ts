@@ -118,7 +118,7 @@ describe('geode gateway --containerized refuses', { timeout: 120_000 }, () => {
 
   it('CA-4: a runtime without isolation, and a missing engine', async () => {
     expect(await start({ GEODE_RUNTIME_NAME: 'native' })).toMatch(
-      /^1: [\s\S]*native runtime has no walls[\s\S]*geode doctor/,
+      /^1: [\s\S]*native runtime has no walls[\s\S]*geode\S* doctor/,
     );
     const nowhere = { GEODE_RUNTIME_NAME: 'docker', GEODE_DOCKER_HOST: 'unix:///nowhere/docker.sock' };
     expect(await start(nowhere)).toMatch(/^1: [\s\S]*docker/);
@@ -129,7 +129,7 @@ describe('geode gateway --containerized refuses', { timeout: 120_000 }, () => {
       ...dockerSettings(docker),
       GEODE_CONTAINER_AGENT_IMAGE: 'localhost/geode/agent:missing',
     };
-    expect(await start(settings)).toMatch(/^1: [\s\S]*is not on docker[\s\S]*geode image build agent/);
+    expect(await start(settings)).toMatch(/^1: [\s\S]*is not on docker[\s\S]*geode\S* image build agent/);
   });
 
   it.skipIf(!bubblewrap.available)(

@@ -84,8 +84,8 @@ describe('geode agent-stdin', () => {
   });
 
   it.each([
-    ['nothing', '', /no request/],
-    ['what is no JSON', '{"request_id": ', /not JSON/],
+    ['nothing', '', /No request on stdin/],
+    ['what is no JSON', '{"request_id": ', /not one line of JSON/],
     [
       'an unknown field',
       JSON.stringify({ request_id: 'r', message: 'x', agent_config: config, surprise: 1 }),
