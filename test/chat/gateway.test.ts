@@ -50,7 +50,7 @@ it(
     await expect.poll(() => telegram.shown(7).join(), { timeout: 60_000 }).toContain('I do not know you yet');
     const waiting = JSON.parse((await geode(['chat', 'pair', '--json'])).stdout);
     const paired = await geode(['chat', 'pair', waiting.pairings[0].code, '--as', 'eve']);
-    expect(paired.stdout).toBe('Person 7 on telegram speaks as eve from now on.\n');
+    expect(paired.stdout).toBe('Person 7 on telegram now acts as eve.\n');
     telegram.write(7, 'hello');
     await expect.poll(() => telegram.shown(7), { timeout: 60_000 }).toContain('Hello to you.');
     expect((await geode(['chat', 'unpair'])).stdout).toContain('as eve, by socket');

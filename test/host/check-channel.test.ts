@@ -29,12 +29,16 @@ it('CLI-1: reports which of the two Slack tokens is wrong', async () => {
   const check = (secret: string, app: string) =>
     checkChannel('slack', { api_url: slack.url }, { secret, app_secret: app });
   expect(await check(slackBotToken, slackAppToken)).toBe('geode in Tests');
-  await expect(check(slackAppToken, slackBotToken)).rejects.toMatchObject(failed('bot begins with xoxb-'));
+  await expect(check(slackAppToken, slackBotToken)).rejects.toMatchObject(
+    failed('bot must start with xoxb-'),
+  );
   await expect(check('xoxb-wrong', slackAppToken)).rejects.toMatchObject(failed('auth.test: invalid_auth'));
   await expect(check(slackBotToken, 'xapp-wrong')).rejects.toMatchObject(
     failed('apps.connections.open: invalid_auth'),
   );
-  await expect(check(slackBotToken, slackBotToken)).rejects.toMatchObject(failed('app begins with xapp-'));
+  await expect(check(slackBotToken, slackBotToken)).rejects.toMatchObject(
+    failed('app must start with xapp-'),
+  );
 });
 
 it('CLI-1: tests the token, the number and the secret of a WhatsApp app in one call', async () => {
@@ -56,9 +60,13 @@ it('CLI-1: reports a platform that cannot be reached or answers nonsense', async
   const server = createServer((_, response) => response.end('<html>Welcome</html>'));
   const port = await listenHere(server);
   const values = { secret: slackBotToken, app_secret: slackAppToken };
-  for (const name of ['telegram', 'discord', 'slack'])
+  for (const [name, reason] of [
+    ['telegram', 'Telegram sent an invalid answer to getMe (200)'],
+    ['discord', 'the answer is not valid'],
+    ['slack', 'Slack sent an invalid answer to auth.test'],
+  ] as const)
     await expect(
       checkChannel(name, { api_url: `http://127.0.0.1:${port}`, groups: 'off' }, values),
-    ).rejects.toMatchObject(failed('the answer is not valid'));
+    ).rejects.toMatchObject(failed(reason));
   await closeServer(server);
 });
