@@ -136,7 +136,7 @@ function importsOf(from: string): Import[] {
   }));
 }
 
-/** Of this project's own files: static, for side effects, dynamic, and as the URL of a worker. */
+/** Finds imports of this project's own files: static, for side effects, dynamic, and as the URL of a worker. */
 function importsIn(
   text: string,
 ): { readonly target: string; readonly isType: boolean; readonly isLazy: boolean }[] {

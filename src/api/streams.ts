@@ -59,7 +59,7 @@ function typeOf(event: unknown): string {
 
 const beatMs = 15_000;
 
-/** The same events, started with the first one: an error before it gets its own status. */
+/** Waits for the first event, so that an earlier error gets its own status; returns all events. */
 export async function begun<T>(events: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
   const first = await events.next();
   if (first.done) throw new GeodeError('internal', 'A stream without events.');

@@ -63,7 +63,7 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly backups: RemoteBackups;
   /** Requests that wait for the user's decision. */
   readonly approvals: RemoteApprovals;
-  /** The same host on behalf of another user: only for the operator, on the host's own socket. */
+  /** A client of this host that acts for another user: only for the operator, on the host's own socket. */
   as(user: string): GeodeClient;
 }
 

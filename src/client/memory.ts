@@ -49,7 +49,7 @@ export interface RemoteMemory {
   ingest(entry: WireNewEntry, options?: Cancel): Promise<WireStored>;
   /** Stores all of them, or none if one is refused. */
   bulk(entries: readonly WireNewEntry[], options?: Cancel): Promise<readonly WireStored[]>;
-  /** In batches, with progress events; the last event is `end` or `problem`. */
+  /** Stores entries in batches, with progress events; the last event is `end` or `problem`. */
   bulkEvents(entries: readonly WireNewEntry[], options?: Cancel): AsyncIterable<IngestEvent>;
   files(files: readonly File[], options: FileOptions): Promise<readonly WireStored[]>;
   get(

@@ -42,7 +42,7 @@ export type RemoteRunEvent =
 export interface RemoteRuns {
   /** All events as they happen. Leaving the loop ends the run. */
   stream(code: string, language: string, options?: RemoteRunOptions): AsyncGenerator<RemoteRunEvent>;
-  /** The same over one connection, with a stdin that is read at the speed of the code. */
+  /** Runs code over one connection, with a stdin that is read at the speed of the code. */
   live(code: string | Uint8Array, language: string, options?: LiveRunOptions): AsyncGenerator<RemoteRunEvent>;
   /** A command in a fresh sandbox, which ends with the command or the connection. */
   exec(command: RemoteCommand, sandbox?: FreshSandbox, options?: Opening): Promise<SocketProcess>;

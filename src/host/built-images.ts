@@ -31,7 +31,7 @@ export function openConfiguredImages({ images }: Config, { app, machine, ...part
   });
 }
 
-/** Both spellings exist, and builders know both. */
+/** The proxy variables of the host. Reads lower-case and upper-case names, because both are in use. */
 function proxiesOf({ variable }: Machine): Readonly<Record<string, string>> {
   const found = proxyNames.flatMap((name) => {
     const value = variable(name) ?? variable(name.toUpperCase());

@@ -1,4 +1,4 @@
-/** Requests of every route for what somebody has, by its right name. */
+/** Requests of every route for data of one user, by its correct name. */
 import { asObject, type Operation } from './openapi-fuzz.ts';
 
 export interface NamedRequest {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { ProcessList } from '../../src/seams/process.ts';
 import { patiently, type SandboxHome } from './sandbox-home.ts';
 
-/** A command that has said its first word. */
+/** Starts a command and waits for its first output. */
 export async function started(home: SandboxHome, ...args: readonly string[]) {
   const child = home.start(...args);
   const said = { stdout: '', stderr: '' };
@@ -24,7 +24,7 @@ export const running = async (home: SandboxHome, chat: string) => {
   return processes.filter(({ state }) => state === 'running').map(({ argv }) => argv.at(-1));
 };
 
-/** All that a command has said so far. */
+/** All output of a command so far. */
 export function wordsOf({ stdout, stderr }: ChildProcessWithoutNullStreams): () => string {
   let said = '';
   for (const stream of [stdout, stderr])

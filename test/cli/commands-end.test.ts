@@ -37,7 +37,7 @@ const without: Readonly<Record<string, string>> = {
   'solve resume': 'needs a solve that a host has left',
 };
 
-/** In the order in which they make and remove things. */
+/** Commands in an order in which each finds what it needs. */
 const table: readonly (readonly [args: readonly string[], code: number, stdin?: string])[] = [
   [['run', '-q', 'shell', '-c', 'echo here'], 0],
   [['exec', '-q', '--', 'echo', 'here'], 0],

@@ -72,7 +72,7 @@ interface SmallDisk extends AsyncDisposable {
   empty(): void;
 }
 
-/** A file system of 16 MB, gone at the end whatever happens. */
+/** A file system of 16 MB, removed at the end also after a failure. */
 async function smallDisk(): Promise<SmallDisk> {
   const path = await mkdtemp(join(tmpdir(), 'geode-small-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,mode=700', 'tmpfs', path]);

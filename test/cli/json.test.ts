@@ -22,7 +22,7 @@ interface Typed {
   readonly input?: string;
   /** On this machine; by default the one of the host that runs. */
   readonly on?: HostWorld;
-  /** It goes on until Ctrl-C, which is pressed when it has printed a line. */
+  /** The command runs until Ctrl-C, which the test sends after the first line. */
   readonly untilInterrupt?: boolean;
   /** The code of the error that it is refused with, where this machine has not what it needs. */
   readonly refused?: string;

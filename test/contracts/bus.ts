@@ -4,7 +4,7 @@ import { generator } from '../fixtures/random.ts';
 
 export interface BusScene extends AsyncDisposable {
   readonly bus: Bus;
-  /** The same store, as another worker has it. */
+  /** Opens the same store as another worker. */
   other(): Promise<Bus>;
 }
 

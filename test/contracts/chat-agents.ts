@@ -127,7 +127,7 @@ export function answerOf(events: readonly ChatEvent[]): string {
 }
 
 const shell = (command: string) => ({ tool: 'shell', input: { command } });
-/** As a file: the command policy, which is not what this is about, does not look into it. */
+/** A script as a file, because the command policy does not check files and is not the subject here. */
 const script = (content: string) => [
   { tool: 'write_file', input: { path: 'script.sh', content } },
   shell('sh script.sh'),

@@ -391,7 +391,7 @@ function collect(process: AsyncIterable<ProcessEvent>) {
   return { done: read(), text: () => stdout, exit: () => exit };
 }
 
-/** Nothing beats any more: two looks at the files, further apart than many beats, are the same. */
+/** Checks that no process writes its heartbeat: the files stay the same over the time of many heartbeats. */
 async function expectSilence(sandbox: Sandbox, folder: string, count: number): Promise<void> {
   const sizes = async () =>
     (await sandbox.files.list(folder)).entries.map(({ name, size }) => `${name}:${size}`);

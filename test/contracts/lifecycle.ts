@@ -304,7 +304,7 @@ export function lifecycleContract(harness: () => Harness): void {
   });
 }
 
-/** Of this machine, sandboxes included. */
+/** Processes of this machine, including those in sandboxes. */
 function processesOf(isWanted: (words: readonly string[]) => boolean): readonly number[] {
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
   return pids.filter((pid) => {

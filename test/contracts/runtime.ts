@@ -10,7 +10,7 @@ import { wallsContract } from './walls.ts';
 
 export interface RuntimeSuite {
   readonly name: string;
-  /** Why this machine cannot run it; it then stands in the suite's name. */
+  /** The reason why this machine cannot run it. The suite's name shows it. */
   readonly unavailable?: string | undefined;
   readonly open: () => Promise<Harness>;
 }

@@ -52,7 +52,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
       .getByText(/Python finished in/)
       .first()
       .waitFor();
-    // No names of events, no JSON.
+    // The page shows no names of events and no JSON.
     expect(await page.locator('#main').innerText()).not.toMatch(/run-end|process-exit|[{}]/);
   });
 

@@ -11,7 +11,7 @@ export const testNames: Resolve = async (host) => {
   throw new Error('no such name');
 };
 
-/** A rule that says itself that its address is private, as every server of these tests is. */
+/** A rule marked as private, because every server of these tests has a private address. */
 export function toHere(host: string, port: number, extra: Partial<EgressRule> = {}): EgressRule {
   return { host, ports: [port], private: true, ...extra };
 }

@@ -31,7 +31,7 @@ export function echoUpstream(): Promise<Upstream> {
   return listening(() => createTcpServer((socket) => socket.on('error', () => {}).pipe(socket)));
 }
 
-/** Says how many bytes it got, when it has heard the last of them. */
+/** A server that answers with the number of received bytes after the last one. */
 export function summingUpstream(): Promise<Upstream> {
   return listening(() =>
     createTcpServer({ allowHalfOpen: true }, (socket) => {

@@ -30,7 +30,7 @@ export async function leftovers(facts: EngineFacts, run: RunFolder): Promise<str
 /** Time for leftovers that end by themselves: an engine may still be removing a container. */
 const graceMs = 15_000;
 
-/** The same, without what is just about to go. */
+/** Leftovers of the run, without resources that are being removed. */
 export async function leftBehind(facts: EngineFacts, run: RunFolder): Promise<readonly string[]> {
   const until = performance.now() + graceMs;
   for (;;) {
@@ -119,7 +119,7 @@ export function mounts(folder: string): string[] {
     .map((path) => `mount ${path}`);
 }
 
-/** Of files below the folder, also of those that are gone. */
+/** Loop devices of files below the folder, also of deleted files. */
 export function loopDevices(folder: string): string[] {
   return readdirSync('/sys/block')
     .filter((name) => name.startsWith('loop'))

@@ -12,7 +12,7 @@ const statePlaces = ['state', '.local/state/geode'];
  */
 export class RunFolder {
   readonly path: string;
-  /** By test file. Short names, since sockets lie below them. */
+  /** Folders by test file. Their names are short, because socket paths below them have a length limit. */
   readonly folders: Readonly<Record<string, string>>;
   readonly #mark: string;
   readonly #homes = new Map<string, string>();

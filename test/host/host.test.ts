@@ -144,7 +144,7 @@ describe('one host', () => {
     ]);
   });
 
-  it('limits of the config hold for a key and for a scope, and not on the socket', async () => {
+  it('rate limits of the config apply to keys and scopes, not to the socket', async () => {
     await using world = hostWorld({
       GEODE_GATEWAY_RATE: '2',
       GEODE_GATEWAY_SCOPE_RATES: '{"memory:write": 0.1}',

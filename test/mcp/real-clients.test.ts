@@ -49,28 +49,31 @@ describe('MCP-5: geode mcp with real clients', { timeout: 300_000 }, () => {
     { text: 'It is 42.' },
   ];
 
-  it.skipIf(!programs.claude.available)(`Claude Code${why(programs.claude)}`, async () => {
-    steps['the answer, please, Claude'] = script('of-claude');
-    const servers = { geode: { ...geode(), env: { ...home.env }, alwaysLoad: true } };
-    const lines = await run(
-      join(folderOf(programs.claude), 'claude'),
-      [
-        ...['-p', 'the answer, please, Claude', '--output-format', 'stream-json', '--verbose'],
-        ...['--mcp-config', JSON.stringify({ mcpServers: servers }), '--strict-mcp-config'],
-        ...['--setting-sources', '', '--allowedTools', 'mcp__geode'],
-      ],
-      {
-        ANTHROPIC_BASE_URL: server.url,
-        ANTHROPIC_API_KEY: 'placeholder',
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-        DISABLE_AUTOUPDATER: '1',
-      },
-    );
-    expect(lines.at(-1)).toMatchObject({ type: 'result', is_error: false, result: 'It is 42.' });
-    const [init] = lines.filter(({ type, subtype }) => type === 'system' && subtype === 'init');
-    expect(init?.mcp_servers).toEqual([expect.objectContaining({ name: 'geode', status: 'connected' })]);
-    await madeBy('of-claude');
-  });
+  it.skipIf(!programs.claude.available)(
+    `Claude Code uses the tools and answers${why(programs.claude)}`,
+    async () => {
+      steps['the answer, please, Claude'] = script('of-claude');
+      const servers = { geode: { ...geode(), env: { ...home.env }, alwaysLoad: true } };
+      const lines = await run(
+        join(folderOf(programs.claude), 'claude'),
+        [
+          ...['-p', 'the answer, please, Claude', '--output-format', 'stream-json', '--verbose'],
+          ...['--mcp-config', JSON.stringify({ mcpServers: servers }), '--strict-mcp-config'],
+          ...['--setting-sources', '', '--allowedTools', 'mcp__geode'],
+        ],
+        {
+          ANTHROPIC_BASE_URL: server.url,
+          ANTHROPIC_API_KEY: 'placeholder',
+          CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+          DISABLE_AUTOUPDATER: '1',
+        },
+      );
+      expect(lines.at(-1)).toMatchObject({ type: 'result', is_error: false, result: 'It is 42.' });
+      const [init] = lines.filter(({ type, subtype }) => type === 'system' && subtype === 'init');
+      expect(init?.mcp_servers).toEqual([expect.objectContaining({ name: 'geode', status: 'connected' })]);
+      await madeBy('of-claude');
+    },
+  );
 
   it.skipIf(!programs.codex.available)(`Codex${why(programs.codex)}`, async () => {
     steps['the answer, please, Codex'] = script('of-codex');

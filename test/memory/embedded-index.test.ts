@@ -207,7 +207,7 @@ describe('rows of vectors', () => {
 
   it('finds vectors that are nearer than thousands of identical ones', () => {
     const centre = new Float32Array(384);
-    /** Spread as the places of real vectors are: around zero, with a few far out. */
+    /** A random vector whose values are spread like those of real vectors: around zero, with a few outliers. */
     const bellVector = (seed: number) => {
       const random = randomFrom(seed);
       return Float32Array.from({ length: 384 }, () => random() + random() + random() + random() - 2);

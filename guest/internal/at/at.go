@@ -106,7 +106,7 @@ func Symlink(target string, folder int, name string) error {
 	})
 }
 
-// Rename moves an entry over whatever has the new name.
+// Rename moves an entry and replaces the entry with the new name.
 func Rename(from int, name string, to int, newName string) error {
 	return rename(from, name, to, newName, 0)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// step is how often a timer looks at the clock. A longer gap than twice that was a pause.
+// step is the interval in which a timer checks the clock. A gap of more than two steps was a pause.
 const step = time.Second
 
 // A Timer calls its function once, unless it is stopped before.
@@ -61,7 +61,7 @@ func (t *Timer) look() {
 	t.call()
 }
 
-// counted is how much of the time since the last look the guest was awake.
+// counted returns how much of the time since the last check the guest was awake.
 func counted(gap time.Duration) time.Duration {
 	if gap > 2*step {
 		return step

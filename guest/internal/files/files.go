@@ -21,7 +21,7 @@ type Files struct {
 // New makes a blank one; Open binds it to a workdir.
 func New() *Files { return &Files{} }
 
-// Open makes the workdir if it is missing and holds on to it: whatever is put in its place later is not it.
+// Open creates the workdir if it is missing and keeps it open, so a later replacement at its path has no effect.
 func (f *Files) Open(workdir string) error {
 	workdir = filepath.Clean(workdir)
 	if err := os.MkdirAll(workdir, 0o755); err != nil {
@@ -47,7 +47,7 @@ type Target struct {
 	files  *Files
 }
 
-// At finds the place of a path. It does not look whether anything is there.
+// At resolves a path to its place. It does not check whether the file exists.
 func (f *Files) At(path, scope string) (Target, error) {
 	switch {
 	case path == "":

@@ -23,7 +23,7 @@ const (
 	mostInPattern = 64 << 10
 )
 
-// A Query is what grep and replace look for.
+// A Query is the pattern that grep and replace search for.
 type Query struct {
 	Pattern    string
 	Regex      bool
@@ -64,7 +64,7 @@ type Matches struct {
 	Truncated bool              `json:"truncated"`
 }
 
-// Grep looks through the files below a folder, or through one file.
+// Grep searches the files below a folder, or one file.
 func (t Target) Grep(ctx context.Context, query Query, include string, limit int) (Matches, error) {
 	pattern, err := query.compile()
 	if err != nil {

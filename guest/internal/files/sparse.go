@@ -23,7 +23,7 @@ type Sparse struct {
 	file    *os.File
 	header  string
 	extents []extent
-	// Size is how many bytes there are on the way.
+	// Size is the number of bytes to send, without the holes.
 	Size int64
 }
 

@@ -27,7 +27,7 @@ type Stat struct {
 	TargetBase64 string  `json:"targetBase64,omitempty"`
 }
 
-// Stat looks at a path; with follow, at what a link points to.
+// Stat returns the facts of a path; with follow, those of the target of a link.
 func (t Target) Stat(follow bool) (Stat, error) {
 	look := t.place.Lstat
 	if follow {
@@ -47,7 +47,7 @@ func (t Target) Stat(follow bool) (Stat, error) {
 	return newStat(t.Path, raw, link), nil
 }
 
-// Exists says whether something is there; a link that points nowhere is something.
+// Exists reports whether the path exists; a dangling link exists.
 func (t Target) Exists() (bool, error) {
 	_, err := t.place.Lstat(t.name)
 	if errors.Is(err, fs.ErrNotExist) || isErrno(err, syscall.ENOTDIR) {

@@ -114,7 +114,7 @@ func (u *unpacking) all(body io.Reader) error {
 	return u.checkLinks()
 }
 
-// readError tells a broken archive from a broken upload and from a full disk.
+// readError distinguishes a broken archive, a broken upload and a full disk.
 func (u *unpacking) readError(counted *countingReader, err error) error {
 	var known *fault.Fault
 	var errno syscall.Errno

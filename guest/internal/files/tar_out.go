@@ -55,7 +55,7 @@ func (t Target) Pack(ctx context.Context) (*Packing, error) {
 	return packing, nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (p *Packing) Close() { p.close() }
 
 // WriteTo writes the archive: files, folders and links, the latter as links; sockets, pipes and devices are

@@ -246,7 +246,7 @@ func (w *watch) forget(path string) {
 	}
 }
 
-// overflow says that changes were lost, and watches folders that came with them.
+// overflow reports lost changes, and watches folders that were created with them.
 func (w *watch) overflow() error {
 	folder, err := w.open(w.target.Path)
 	if err == nil && w.recursive {

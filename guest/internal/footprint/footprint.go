@@ -48,7 +48,7 @@ func ForgetPeak() {
 	}
 }
 
-// Touch says that something happened. When nothing does for a while, memory goes back to the kernel.
+// Touch reports activity. After a while without activity, memory is returned to the kernel.
 func Touch() {
 	once.Do(func() { timer = time.AfterFunc(idleAfter, release) })
 	timer.Reset(idleAfter)

@@ -17,7 +17,7 @@ import (
 const (
 	// maxPending is how many connections may wait for the host; the next ones are closed at once.
 	maxPending = 256
-	// pendingTimeout is how long one of them waits.
+	// pendingTimeout is the maximum wait of such a connection.
 	pendingTimeout = 20 * time.Second
 	// maxDoors is how many doors one sandbox may have.
 	maxDoors = 64

@@ -8,11 +8,11 @@ import (
 
 const (
 	trustFile = "trusted.pem"
-	// maxRoots is how much of an image's own list of authorities is read.
+	// maxRoots is the maximum number of bytes read from an image's own list of authorities.
 	maxRoots = 4 << 20
 )
 
-// rootFiles are where images keep the authorities that they trust; the first that is there counts.
+// rootFiles are the paths where images store trusted authorities; the first existing one is used.
 var rootFiles = []string{
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",

@@ -42,7 +42,7 @@ type connection struct {
 	greeted   bool
 }
 
-// Enter lets a connection in and gives a channel that is closed when it has ended.
+// Enter accepts a connection and returns a channel that is closed when the connection has ended.
 func (d *Door) Enter(conn net.Conn) <-chan struct{} {
 	c := &connection{Conn: conn, door: d, gone: make(chan struct{})}
 	c.timer = time.AfterFunc(unclaimedTimeout, func() {
@@ -105,7 +105,7 @@ func (d *Door) Accept() (net.Conn, error) {
 	}
 }
 
-// Close lets nobody in any more.
+// Close refuses all later connections.
 func (d *Door) Close() error {
 	d.close.Do(func() { close(d.closed) })
 	return nil

@@ -168,7 +168,7 @@ func (g *Guest) watch(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// faultTrailer tells, behind an answer that has begun, why it ends too early.
+// faultTrailer is the trailer that carries the reason when a started answer ends early.
 const faultTrailer = "X-Fault"
 
 func announceFault(w http.ResponseWriter) { w.Header().Set("Trailer", faultTrailer) }

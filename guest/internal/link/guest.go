@@ -49,7 +49,7 @@ type Guest struct {
 	current *connection
 }
 
-// New makes a guest that ends when nobody claims it within the lease.
+// New creates a guest that ends if no host claims it within the lease.
 func New(version string, table *processes.Table, leaseTime time.Duration, ended func()) *Guest {
 	return &Guest{
 		version: version,

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// toolLinger is how long the host may be silent after a program has said its last word.
+	// toolLinger is how long the host may be silent after a program has closed its sending side.
 	toolLinger = 60 * time.Second
-	// hangUpEvery is how often a program that said its last word is looked at: it may be gone altogether.
+	// hangUpEvery is how often the guest checks whether such a program has closed the connection completely.
 	hangUpEvery = 250 * time.Millisecond
 	pollHangUp  = 0x10
 )
@@ -58,7 +58,7 @@ func (g *Guest) pickUpTools(w http.ResponseWriter, r *http.Request) error {
 	return join(w, r, conn, untilHungUp(conn))
 }
 
-// untilHungUp lets a program that has said its last word hear the answers, and no longer than it is there.
+// untilHungUp keeps a connection open for answers after the program closed its sending side, until it hangs up.
 func untilHungUp(conn *net.UnixConn) afterword {
 	return func(_ int64, answered <-chan struct{}, received *atomic.Int64) {
 		before, since := received.Load(), time.Now()
@@ -80,7 +80,7 @@ type pollRequest struct {
 	events, revents int16
 }
 
-// hungUp tells a peer that has closed from one that has only ended its sending side.
+// hungUp reports whether a peer has closed the connection, and not only its sending side.
 func hungUp(conn *net.UnixConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {

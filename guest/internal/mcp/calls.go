@@ -131,7 +131,7 @@ func (c *calls) opening() [][]byte {
 	return lines
 }
 
-// abandon gives the ids of all requests that nobody will answer any more.
+// abandon returns the ids of all requests that will get no answer.
 func (c *calls) abandon() []json.RawMessage {
 	ids := make([]json.RawMessage, 0, len(c.waiting))
 	for id := range c.waiting {

@@ -10,7 +10,7 @@ import (
 const (
 	// maxLine is how much of a line is looked at as one. A longer one passes in pieces; the host refuses it.
 	maxLine = 11 << 20
-	// lineBuffer is how much is read at once.
+	// lineBuffer is the number of bytes of one read.
 	lineBuffer = 64 << 10
 
 	internalError = -32603
@@ -23,7 +23,7 @@ type piece struct {
 	whole, ends bool
 }
 
-// readPieces calls take for each piece until the end of the input, or until take says no.
+// readPieces calls take for each piece until the end of the input, or until take returns false.
 func readPieces(input io.Reader, take func(piece) bool) error {
 	reader := bufio.NewReaderSize(input, lineBuffer)
 	var line []byte

@@ -28,7 +28,7 @@ const (
 	pendingTimeout = 45 * time.Second
 	// acceptRetry is the pause after an accept that failed for want of descriptors.
 	acceptRetry = 100 * time.Millisecond
-	// sayTimeout is how long a refused program has for reading why.
+	// sayTimeout is how long a refused program has to read the reason.
 	sayTimeout = time.Second
 )
 
@@ -150,7 +150,7 @@ func (s *Socket) accept(listener *net.UnixListener) {
 	}
 }
 
-// welcome puts a connection of the sandbox's own user on the list and announces it, or says why not.
+// welcome lists and announces a connection of the sandbox's own user. For others it returns the reason of the refusal.
 func (s *Socket) welcome(conn *net.UnixConn) string {
 	peer, err := peerOf(conn)
 	if err != nil {

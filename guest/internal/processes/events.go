@@ -19,7 +19,7 @@ type Event struct {
 	Bytes int64  `json:"bytes,omitempty"`
 }
 
-// Events tells any number of readers what happens; none of them can hold it up.
+// Events sends events to any number of readers; no reader can delay it.
 type Events struct {
 	mu      sync.Mutex
 	readers map[*EventReader]struct{}
@@ -45,7 +45,7 @@ func (e *Events) Subscribe() *EventReader {
 	return reader
 }
 
-// Publish tells every reader.
+// Publish sends an event to every reader.
 func (e *Events) Publish(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -62,7 +62,7 @@ func (e *Events) Publish(event Event) {
 	}
 }
 
-// Next waits for events and gives all that are there; the last may say how many more were lost.
+// Next waits for events and returns all available ones; the last may have the number of lost ones.
 func (r *EventReader) Next(ctx context.Context) ([]Event, error) {
 	for {
 		r.events.mu.Lock()

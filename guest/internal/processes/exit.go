@@ -17,7 +17,7 @@ type Exit struct {
 	MaxRSSBytes int64   `json:"maxRssBytes"`
 }
 
-// A death is what wait4 says about a child.
+// A death is the result of wait4 for a child.
 type death struct {
 	status syscall.WaitStatus
 	usage  syscall.Rusage

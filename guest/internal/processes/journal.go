@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// journalLimit is how much of one process may wait for the host's ack.
+	// journalLimit is the maximum output of one process that waits for the host's ack.
 	journalLimit = 8 << 20
 	// Together all journals may hold journalsLimit; beyond it each is cut back to journalFloor, so that
 	// many floods cannot fill the sandbox's memory and still every one of them moves.
@@ -186,7 +186,7 @@ func (j *Journal) Finish(exit []byte) {
 	j.changed.Broadcast()
 }
 
-// Close forgets everything and lets no writer wait.
+// Close drops all output and wakes waiting writers.
 func (j *Journal) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -269,7 +269,7 @@ func (j *Journal) release(p piece) {
 	p.source.recycle()
 }
 
-// wake lets readers look at their context again.
+// wake wakes readers, so that they check their context.
 func (j *Journal) wake() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -25,7 +25,7 @@ func (t *Table) Signal(p *Process, signal syscall.Signal, tree bool) {
 		t.killTree(p)
 		return
 	}
-	// Deaths that nobody has looked at yet may have left something.
+	// Exited children that are not reaped yet may have left processes.
 	t.reapAll()
 	t.mu.Lock()
 	defer t.mu.Unlock()

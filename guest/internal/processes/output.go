@@ -47,7 +47,7 @@ func (o *output) pump(journal *Journal) {
 	}
 }
 
-// finish tells the pump that the command has exited.
+// finish notifies the pump that the command has exited.
 func (o *output) finish() {
 	o.ending.Do(func() { _ = o.file.SetReadDeadline(time.Unix(1, 0)) })
 }

@@ -25,7 +25,7 @@ type started struct {
 	StartedAt int64  `json:"startedAt"`
 }
 
-// CheckOffset says whether a stream can begin at an offset.
+// CheckOffset returns an error if a stream cannot begin at an offset.
 func (p *Process) CheckOffset(from uint64) error {
 	acked, end := p.journal.Range()
 	if from < acked {

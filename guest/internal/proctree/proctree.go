@@ -19,10 +19,10 @@ type Process struct {
 	Threads              int64
 }
 
-// Alive says whether a process can still do something: zombies cannot.
+// Alive reports whether a process is not a zombie and not dead.
 func (p Process) Alive() bool { return p.State != 'Z' && p.State != 'X' && p.State != 'x' }
 
-// Stopped says whether a process cannot fork for now.
+// Stopped reports whether a process cannot fork for now.
 func (p Process) Stopped() bool { return p.State == 'T' || p.State == 't' || !p.Alive() }
 
 // A Table is every process that could be read, as of roughly one moment.

@@ -198,7 +198,7 @@ func (a *apply) link(in int, want, have *node) error {
 	return a.swapIn(in, staged, want.name, err)
 }
 
-// swapIn puts what is staged in its place, whatever is there.
+// swapIn moves a staged entry to its place and replaces an existing one.
 func (a *apply) swapIn(in int, staged, name string, err error) error {
 	for try := 0; err == nil; try++ {
 		if err = at.Rename(in, staged, in, name); err == nil {

@@ -91,7 +91,7 @@ func (s *store) with(id uint64, use func(fd int) error) error {
 	return use(int(opened.Fd()))
 }
 
-// isContent says whether an open file has the bytes that are kept for a node.
+// isContent reports whether an open file has the bytes that are stored for a node.
 func (s *store) isContent(w *worker, fd int, of *node) (same bool, err error) {
 	if of.size == 0 {
 		return true, nil
@@ -119,7 +119,7 @@ func (s *store) sameContent(w *worker, a, b *node) (same bool, err error) {
 	return same, err
 }
 
-// check finds out whether all content of a snapshot is there, before anything is changed for it.
+// check verifies that all content of a snapshot exists, before anything is changed.
 func (s *store) check(tree *node) error {
 	ends := map[uint64]int64{}
 	tree.each(func(n *node) {

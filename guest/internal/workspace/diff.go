@@ -21,7 +21,7 @@ type side struct {
 	Mode uint32 `json:"mode"`
 }
 
-// A diff compares two trees, folder by folder, and tells what differs in the order of the names.
+// A diff compares two trees, folder by folder, and reports differences in the order of the names.
 type diff struct {
 	store *store
 	w     *worker

@@ -24,7 +24,7 @@ var errTooMany = fault.New(fault.TooLarge, "the workspace has more than %d entri
 // root may read and enter everything, and give files to others.
 var root = os.Geteuid() == 0
 
-// A look goes through a workspace while its processes may do what they like to it.
+// A look walks through a workspace while its processes may change it at any moment.
 type look struct {
 	crew
 	store *store
@@ -183,7 +183,7 @@ func (l *look) file(w *worker, in int, n, index, against *node, now time.Time) e
 	return l.content(w, n, fd, &raw, index, against)
 }
 
-// maybe says whether a node could have the content of one in the store.
+// maybe reports whether a node could have the content of a stored one.
 func (n *node) maybe(stored *node) bool {
 	return stored != nil && stored.hasContent() && stored.size == n.size
 }

@@ -29,7 +29,7 @@ type summary struct {
 	counts
 	// AddedBytes is what was copied for it; the rest it shares with snapshots before it.
 	AddedBytes int64 `json:"addedBytes"`
-	// Sequence is larger than every number that was ever given as a name.
+	// Sequence numbers the snapshots: it is larger than every number that an unnamed snapshot got as its name.
 	Sequence uint64 `json:"sequence"`
 	// Boot is the run of the machine in which it was written.
 	Boot string `json:"boot"`

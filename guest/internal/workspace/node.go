@@ -76,7 +76,7 @@ func (n *node) settle(now time.Time) {
 
 func (n *node) hasContent() bool { return n.kind == file && (n.size == 0 || n.pack != 0) }
 
-// unchanged says whether a file is still in the state in which it was known before.
+// unchanged reports whether a file still has its earlier state.
 func (n *node) unchanged(before *node) bool {
 	return before != nil && before.settled && before.hasContent() &&
 		n.kind == file && n.ino == before.ino && n.ctime == before.ctime && n.size == before.size && n.mtime == before.mtime

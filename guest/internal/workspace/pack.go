@@ -27,7 +27,7 @@ type pack struct {
 	size   int64
 }
 
-// append copies a file of up to length bytes to the end and says how much there was.
+// append copies a file of up to length bytes to the end and returns the number of copied bytes.
 func (p *pack) append(from int, length int64) (copied int64, err error) {
 	for copied < length {
 		if cap(p.buffer) == len(p.buffer) {

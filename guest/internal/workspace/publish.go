@@ -21,7 +21,7 @@ func (s *store) publish(about summary, tree *node, sync bool) error {
 	if err := os.Rename(staged, final); err != nil {
 		return err
 	}
-	// The index before is still true: it says which content a file in a certain state has.
+	// The old index stays correct: it maps the state of a file to its content.
 	_ = os.Rename(newIndex, s.path("index"))
 	if !sync {
 		return nil
@@ -45,7 +45,7 @@ func (s *store) remember(tree *node) {
 }
 
 func writeNew(path string, text []byte, sync bool) error {
-	// Never into what is there: it may be another name of a snapshot.
+	// Never write into an existing file: it may be a hard link of a snapshot.
 	_ = os.Remove(path)
 	made, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -29,7 +29,7 @@ type request struct {
 	MostBytes int64 `json:"mostBytes"`
 	// Sync: what was taken survives a loss of power.
 	Sync bool `json:"sync"`
-	// Pause before a second, short look, until the host says so.
+	// Pause waits for the host before a second, short pass.
 	Pause bool `json:"pause"`
 	// Path of a file to read, as bytes.
 	Path []byte `json:"path"`

@@ -44,7 +44,7 @@ const libraries: Readonly<Record<string, readonly PinnedFile[]>> = {
 };
 
 export interface LibraryOptions extends PackageDownload {
-  /** The same folder as for models. */
+  /** The folder of downloaded models, also used for the library. */
   readonly folder: string;
   /** Default: asks npm. */
   readonly registry?: string;

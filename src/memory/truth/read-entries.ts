@@ -30,7 +30,7 @@ export function readEntries(
   return new Map(rowsOfEntries(sql, namespace, ids).map((row) => [numberOf(row, 'id'), entryOf(row, now)]));
 }
 
-/** The same, each with its words as hashes. */
+/** Reads entries by id, each with the hashes of its words. */
 export function readWithWords(
   sql: Sql,
   namespace: string,

@@ -24,7 +24,7 @@ const kinds = [
   'drop',
 ] as const;
 
-/** In the order in which they happen, over the first part of the messages: the rest is for looking at the memory. */
+/** The disturbances in their order, within the first part of the messages. The rest is for measuring memory. */
 export function planned(kills: number, messages: number, seed: number): Disturbance[] {
   const random = generator(seed);
   return kinds

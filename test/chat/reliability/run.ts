@@ -14,7 +14,7 @@ import { type Entry, isReportOf, type Tally, tallyOf } from './tally.ts';
 export interface Size {
   readonly messages: number;
   readonly chats: number;
-  /** Of gateways; each other disturbance comes as often. */
+  /** Number of kills of gateways; each other disturbance happens as often. */
   readonly kills: number;
   readonly sandboxKills: number;
 }
@@ -25,7 +25,7 @@ export interface Run {
   /** The config of each gateway, as environment variables. */
   readonly gateways: readonly Readonly<Record<string, string>>[];
   readonly mostAwayMs: number;
-  /** All that was said in a person's chat. Default: what the first gateway stored. */
+  /** All messages of a person's chat. Default: those that the first gateway stored. */
   readonly recordOf?: (person: number) => Promise<readonly Entry[]>;
 }
 
@@ -162,7 +162,7 @@ async function settle(
     );
 }
 
-/** Nothing lost, nothing doubled, nothing mixed up; and a disturbance that did not happen proves nothing. */
+/** Checks that no message was lost, repeated or mixed up, and that each planned disturbance happened. */
 export function checkRan({ tally, models, telegram, weather, victims }: Ran, size: Size): void {
   expect(tally.mixed).toEqual([]);
   expect(models.flatMap(({ foreign }) => foreign)).toEqual([]);

@@ -15,7 +15,7 @@ export type Entry =
 export interface Tally {
   /** The person reads the answer, once. */
   once: number;
-  /** The answer may or may not have arrived, and the gateway says so in the chat. */
+  /** Answers that may not have arrived, reported by the gateway in the chat. */
   unknown: number;
   /** Unknown, and the person does not read that it is. */
   unreported: string[];
