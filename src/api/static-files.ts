@@ -1,4 +1,4 @@
-/** Built files that are sent as they are, compressed for clients that can read it. */
+/** Sends built files unchanged, compressed for clients that accept it. */
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';

@@ -74,7 +74,7 @@ export const approvals = family({
     answer: { description: 'The approval.', schema: approvalSchema },
     refuses: notFound,
   },
-  /** Throws `approval_decided` if somebody was faster or the time was up. */
+  /** Throws `approval_decided` if it was already decided or has expired. */
   decide: {
     route: 'POST /api/v1/approvals/{approval}',
     tag: 'approvals',

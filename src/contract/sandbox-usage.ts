@@ -1,4 +1,4 @@
-/** What a sandbox uses at a moment. */
+/** The resource usage of a sandbox at one moment. */
 import { z } from 'zod';
 import { endEvent, problemEvent } from './problem.ts';
 

@@ -19,7 +19,7 @@ export class Backpressure {
     this.#changed.notify();
   }
 
-  /** Nobody reads any more: later writes wait for nobody. */
+  /** Ends the limit when the reader is gone: later writes do not wait. */
   end(): void {
     this.#isOver = true;
     this.#changed.notify();

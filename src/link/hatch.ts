@@ -30,7 +30,7 @@ export class GuestHatch implements Hatch {
   readonly #doors = new Map<string, HatchDoor>();
   #following: AbortController | undefined;
   #onConnection: OnConnection | undefined;
-  /** Connections that were picked up before somebody serves them. */
+  /** Connections that were accepted before a server was set. */
   readonly #unserved: Parameters<OnConnection>[] = [];
 
   /** The folder for sockets, inside the sandbox. */

@@ -21,7 +21,7 @@ const healthDeadlineMs = 1_000;
 /** How long closing waits for claimed sandboxes; a caller that keeps one longer has to end it itself. */
 const claimsDeadlineMs = 10_000;
 const periodMs = 60_000;
-/** A kind that nobody requested for this long is no longer in use. */
+/** A kind without a request for this long is no longer in use. */
 const idleMs = 10 * periodMs;
 
 /** A sandbox for one caller, once. */

@@ -22,7 +22,7 @@ export interface RunsOptions {
   readonly runtimes: readonly Runtime[];
   /** The configured runtime, or the one named. */
   readonly choose: (name?: RuntimeName) => Promise<Runtime>;
-  /** In place of the pinned ones. */
+  /** Images that replace the pinned ones. */
   readonly images: Readonly<Partial<Record<LanguageName, string>>>;
   /** In place of the defaults. */
   readonly limits?: Limits;

@@ -31,7 +31,7 @@ export interface TestHost extends AsyncDisposable {
   readonly approvals: Approvals;
   readonly server: TestServer;
   readonly parts: Partial<ApiParts>;
-  /** The same API on a Unix socket, where the caller is the operator of the host. */
+  /** A client of the API on a Unix socket, where the caller is the operator of the host. */
   socketClient(): Promise<GeodeClient>;
 }
 

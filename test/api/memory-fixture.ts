@@ -11,7 +11,7 @@ export async function openTestMemory(dir: string, qdrant?: QdrantOptions): Promi
   return openMemory({ file: join(dir, 'memory.db'), embedder: wordEmbedder, ...(qdrant && { qdrant }) });
 }
 
-/** The same with an embedder that fails, so that only the keyword half answers. */
+/** Opens memory with a failing embedder, so that only the keyword half answers. */
 export async function openMemoryWithoutMeaning(dir: string): Promise<MemoryStore> {
   const fail = () => Promise.reject(new GeodeError('embedder_failed', 'connect ECONNREFUSED 10.0.0.7:11434'));
   return openMemory({ file: join(dir, 'memory.db'), embedder: { ...wordEmbedder, embed: fail } });

@@ -27,7 +27,7 @@ describe('the commands in one file', { timeout: 120_000 }, () => {
     }).catch((error: { stdout: string; stderr: string; code: number }) => error);
     return { exitCode: 0, ...('code' in ended ? { exitCode: ended.code } : {}), ...ended };
   };
-  /** Every command that comes from the bundle says so from now on. */
+  /** Changes the bundle, so that each command from it prints a line on stderr. */
   const markBundle = () => {
     const { main } = z
       .object({ main: z.string() })

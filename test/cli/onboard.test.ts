@@ -15,7 +15,7 @@ const reason = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
 const down = '\x1b[B';
 const key = 'a-key-that-works';
 
-/** Takes one key and says one word. */
+/** A model that accepts one key and answers with one word. */
 function model({ headers }: ModelCall): Reply {
   const given = headers.authorization ?? `Bearer ${headers['x-api-key']}`;
   return given === `Bearer ${key}` ? { text: 'ready' } : { status: 401 };

@@ -1,4 +1,4 @@
-/** A person at a terminal: types, looks at the screen, makes the window larger, goes away. */
+/** A simulated person at a terminal: types, reads the screen, resizes the window, closes it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import headless from '@xterm/headless';
@@ -16,7 +16,7 @@ export interface Person extends AsyncDisposable {
   screen(): string;
   /** Waits until the screen shows it. */
   sees(words: string | RegExp): Promise<void>;
-  /** Everything that was ever written to the terminal. */
+  /** All output that was written to the terminal. */
   written(): string;
 }
 

@@ -33,7 +33,7 @@ export interface SandboxHome extends AsyncDisposable {
   json<T>(args: readonly string[]): Promise<T>;
   /** Ends what a test left running, so that the next one finds no host in its way. */
   end(): Promise<void>;
-  /** The process that holds the sandboxes, as it says itself. */
+  /** The facts that the host process reports about itself. */
   host(): Promise<HostFacts>;
   /** At a real terminal. */
   sit(args: readonly string[], size?: Omit<Seat, 'env'>): Person;

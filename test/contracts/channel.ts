@@ -32,7 +32,7 @@ export interface PlatformHarness extends AsyncDisposable {
   readonly canEdit: boolean;
   /** A channel that remembers what an earlier one of this harness heard. */
   open(): Promise<Channel>;
-  /** For a platform that calls: says where. */
+  /** Sets the callback address of a platform that sends requests to Geode. */
   reach?(chats: Chats): Promise<AsyncDisposable>;
   say(from: string, text: string, more?: SaidMore): void;
   /** Repeats the last message, as the platform does. */

@@ -13,7 +13,7 @@ export interface Harness {
   readonly runtime: Runtime;
   readonly capabilities: Capabilities;
   readonly options: RuntimesOptions;
-  /** Opens a sandbox that the suite's end stops, whatever happens to the test. */
+  /** Opens a sandbox that is stopped at the end of the suite, also after a failed test. */
   open(spec?: SandboxSpec): Promise<Sandbox>;
   /** Marks what is there now. The function that it returns removes every sandbox that was opened later. */
   mark(): () => Promise<void>;
@@ -48,7 +48,7 @@ export async function testOptions(world: World = {}): Promise<TestOptions> {
 
 export type TestOptions = RuntimesOptions & { readonly folder: string } & AsyncDisposable;
 
-/** The same in a folder that another process may know of. */
+/** Test options with a given folder, which another process may also use. */
 export async function optionsIn(folder: string, world: World): Promise<TestOptions> {
   return {
     folder,
@@ -125,7 +125,7 @@ export async function openHarness(
   };
 }
 
-/** Waits for a state, by looking: no sleep stands for an event. */
+/** Waits for a state by polling, so that no test needs a fixed sleep. */
 export async function eventually<T>(
   look: () => Promise<T | undefined | false>,
   what: string,

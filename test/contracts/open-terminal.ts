@@ -9,7 +9,7 @@ import { eventually } from './harness.ts';
 export interface TerminalScene {
   readonly name: string;
   readonly unavailable: string | undefined;
-  /** Geode's own: stricter than the reference where the suite says so. */
+  /** True for Geode, which is stricter than the reference in some tests. */
   readonly isOurs: boolean;
   start(): Promise<TerminalServer>;
 }

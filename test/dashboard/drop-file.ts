@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** As a person who lets a file go over a part of the page. */
+/** Drops a file on a part of the page, as a person does with the mouse. */
 export async function dropFile(page: Page, selector: string, name: string, content: string): Promise<void> {
   const given = await page.evaluateHandle(
     `(() => {

@@ -1,4 +1,4 @@
-/** The pictures of the documents: a host on which something goes on, page by page. `npm run pictures` keeps them. */
+/** Takes the pictures of the guides: each page of an active host. `npm run pictures` stores them. */
 import type { Page } from 'playwright-core';
 import { test } from 'vitest';
 import type { GeodeClient } from '../../src/client/client.ts';
@@ -9,7 +9,7 @@ import { picture, reviewPicture } from './picture.ts';
 import { describeDashboard, phoneForm, settled } from './scene.ts';
 import { waitMs } from './world.ts';
 
-/** Says no more than what the command that it asks for really shows. */
+/** The agent's answer. It claims only what the output of its command shows. */
 const report = `With an **empty name** nobody is let in: \`signUp\` trims the name first, and answers with an error when nothing is left.
 
 | name | answer |
@@ -143,7 +143,7 @@ describeDashboard('the pictures of the dashboard', { answer }, (scene) => {
   });
 });
 
-/** So long figures are gathered: a graph of one dot shows nothing. */
+/** How long the suite collects usage values, because a graph needs more than one point. */
 const settleMs = process.env.GEODE_PICTURES === 'docs' ? 40_000 : 0;
 
 async function stage(client: GeodeClient): Promise<void> {

@@ -55,7 +55,7 @@ export class Scene {
 export interface SceneOptions {
   /** The model's answer. */
   readonly answer: Script;
-  /** False: the suite logs in by itself. */
+  /** False if the suite logs in. */
   readonly loggedIn?: boolean;
 }
 
@@ -103,7 +103,7 @@ export const overflow = 'document.documentElement.scrollWidth - innerWidth';
 
 export const phoneForm = { viewport: { width: 390, height: 780 }, hasTouch: true } as const;
 
-/** Everything that the page asked for is there. */
+/** Waits until all requests of the page are answered. */
 export async function settled(page: Page): Promise<void> {
   await page.getByText('Loading…').first().waitFor({ state: 'detached' });
   await page.locator('h1').first().waitFor({ state: 'attached' });

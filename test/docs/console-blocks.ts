@@ -1,7 +1,7 @@
 /** The console examples of a page: commands with the output that the page shows. */
 
 export interface ConsoleCommand {
-  /** As it is typed, all lines of it. */
+  /** All lines of the command as typed. */
   readonly text: string;
   /** The lines below it. `…` stands for any text in a line, and alone for any lines. */
   readonly output: readonly string[];
@@ -9,7 +9,7 @@ export interface ConsoleCommand {
 }
 
 export interface Examples {
-  /** In the order of the page: one shell runs them all. */
+  /** Commands in the order of the page. One shell runs all of them. */
   readonly commands: readonly ConsoleCommand[];
   /** Reasons of the blocks that another test runs, or none: `<!-- not run here: … -->` above a block. */
   readonly notRun: readonly string[];

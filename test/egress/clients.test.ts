@@ -28,7 +28,7 @@ describe.skipIf(!bubblewrap.available)(
     let folder: string;
     let files: Upstream;
     let tls: Upstream;
-    /** The same files, behind TLS that the host opens. */
+    /** A server with the same files over TLS, which the host inspects. */
     let secure: Upstream;
     let sandbox: Sandbox;
     let opened: Opened;

@@ -9,7 +9,7 @@ const idle = 2_000;
 const most = 2_500;
 const megabyte = 1024 ** 2;
 
-/** Opens tunnels, waits for a line, opens more until one is refused, and says so; ends when its stdin does. */
+/** Opens tunnels, waits for a line, opens more until one is refused, and reports it. Ends at the end of stdin. */
 const client = `
 import os, socket, sys, urllib.request
 host, port = os.environ['HTTP_PROXY'][7:].split(':')

@@ -1,4 +1,4 @@
-/** `egress.deny` of the config, in sandboxes that nobody gave a policy of their own. */
+/** `egress.deny` of the config, in sandboxes without a policy of their own. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openBound } from '../../src/agents/programs/bound-sandbox.ts';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';

@@ -11,11 +11,11 @@ import { httpUpstream, type Upstream } from './upstreams.ts';
 const { bubblewrap } = inject('engines');
 const patience = { timeout: 180_000 } as const;
 
-/** Nothing in its shape tells that it is one. */
+/** A secret without the shape of a known key. */
 const value = 'plain+words/that\\are"secret=7';
 const shaped = `sk-ant-${'x7'.repeat(20)}`;
 
-/** Asks the bound service, which sends back everything that it was sent, and looks for keys in its own world. */
+/** Calls the bound service, which returns the received request, and searches its own sandbox for keys. */
 const search = `
 import os, urllib.request
 print(urllib.request.urlopen(os.environ['ANTHROPIC_BASE_URL'] + '/echo', timeout=60).read().decode())

@@ -150,7 +150,7 @@ export async function exchange(stream: Duplex, bytes: string): Promise<string> {
   return got;
 }
 
-/** Through CONNECT, to where plain HTTP or TLS goes on. */
+/** Opens a tunnel by CONNECT, for plain HTTP or TLS inside. */
 export async function tunnelTo(wire: Wire, host: string, port: number): Promise<Socket> {
   const socket = await wire.connect('proxy');
   socket.write(`CONNECT ${host}:${port} HTTP/1.1\r\n\r\n`);

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 
-/** Runs a program to its end and returns its standard output; a failure carries the tail of what it said. */
+/** Runs a program to its end and returns its standard output; a failure contains the end of its output. */
 export function command(
   program: string,
   args: readonly string[],

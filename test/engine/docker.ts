@@ -13,7 +13,7 @@ const execRoot = join(runtimeFolder, 'docker');
 const pidFile = join(runtimeFolder, 'docker.pid');
 const pidFiles = [pidFile, join(execRoot, 'containerd/containerd.pid')];
 
-/** The socket of a Docker engine that answers: the one that is there, or our own. Call it under the setup lock. */
+/** Returns the socket of a running Docker engine: the existing one, or our own. Call it under the setup lock. */
 export async function startDocker(): Promise<string> {
   const present = environmentSocket() ?? defaultSocket;
   if (await new EngineApi(present).answers()) return present;

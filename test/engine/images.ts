@@ -22,7 +22,7 @@ export async function ensureImages(
   await locked('setup', () => buildImages(new EngineApi(engine.socket), names));
 }
 
-/** The same for a caller that holds the setup lock. */
+/** Builds images for a caller that already holds the setup lock. */
 export async function buildImages(api: EngineApi, names: readonly ImageName[]): Promise<void> {
   for (const name of names) {
     const image = imageTag(name);

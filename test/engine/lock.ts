@@ -22,7 +22,7 @@ export async function holdLock(name: LockName, mode: 'shared' | 'exclusive'): Pr
   return lock;
 }
 
-/** Takes the lock alone, or returns null at once when somebody holds it. */
+/** Takes the exclusive lock, or returns null at once when another process holds it. */
 export function tryLock(name: LockName): Promise<Lock | null> {
   return flock(name, ['--exclusive', '--nonblock']);
 }

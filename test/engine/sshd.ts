@@ -15,9 +15,9 @@ export interface Sshd extends AsyncDisposable {
   readonly port: number;
   /** For `ssh -F`: it knows the server's key and has a key of its own that the server takes. */
   readonly config: string;
-  /** The same without knowing the server's key. */
+  /** A client config without the server's key. */
   readonly configOfStranger: string;
-  /** The same with a key that the server does not take. */
+  /** A client config with a key that the server refuses. */
   readonly configOfRefused: string;
 }
 

@@ -117,7 +117,7 @@ describe.skipIf(!podman.available)(
       });
       const source = join(options.folder, 'shown');
       await mkdir(source);
-      // On a machine with much to do an engine may take its time to say that it is there.
+      // A busy machine may need long until an engine answers its first request.
       await eventually(async () => (await runtime.probe()).available, 'Podman', 60_000);
       for (const target of ['/data,rw=true', '/data,suid', '/data,bind-propagation=rshared']) {
         await expect(runtime.open({ mounts: [{ source, target }] })).rejects.toMatchObject({

@@ -61,7 +61,7 @@ func unpackInto(ctx context.Context, folder *os.File, body io.Reader) (int, erro
 		return 0, err
 	}
 	defer stage.Close()
-	// /proc leads to the open folder itself, whatever its name means by now.
+	// The path below /proc opens the held folder itself, also after its name was reused.
 	root, err := os.OpenRoot(procPath(stage))
 	if err != nil {
 		return 0, err

@@ -17,7 +17,7 @@ type Packing struct {
 	target Target
 	walk   func(ctx context.Context, visit func(entry) error) error
 	close  func()
-	// Holes leaves the holes of files out: such an entry is a Sparse, and says so in a record of its header.
+	// Holes leaves out the holes of files: a file with holes becomes a Sparse entry, marked by a header record.
 	Holes bool
 }
 

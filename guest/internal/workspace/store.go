@@ -145,7 +145,7 @@ func (s *store) packs() ([]uint64, error) {
 	return ids, nil
 }
 
-// list gives the summaries of all snapshots. One that cannot be read is left out, and is still there.
+// list returns the summaries of all snapshots. It leaves out unreadable ones, but does not remove them.
 func (s *store) list() ([]summary, error) {
 	var all []summary
 	for _, part := range []string{kept, undo} {

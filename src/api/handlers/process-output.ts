@@ -31,7 +31,7 @@ export async function journalOf(
   return { journal: journals.open(process), isLive: state !== 'stopped' };
 }
 
-/** Yields the recorded output. The journal gets no more, even if it has no exit. */
+/** Yields the recorded output of a process whose journal is complete, even if no exit was recorded. */
 function* recorded(journal: Journal, from: number, process: string): Generator<ProcessEvent> {
   yield* journal.read(from);
   if (journal.exit === undefined)

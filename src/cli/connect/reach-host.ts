@@ -60,7 +60,7 @@ export async function reachHost(
     if (found !== undefined || linger === 0) return found;
     const { makeStateFolder, tryLock } = await import('../../machine/host-lock.ts');
     makeStateFolder(stateDir);
-    // Of many that find no host, one starts it.
+    // If many commands find no host at the same time, one of them starts it.
     using turn = tryLock(join(stateDir, 'start.lock'));
     if (turn === undefined) {
       await delay(pauseMs);

@@ -3,7 +3,7 @@ import type { AuditRecord } from '../../seams/egress.ts';
 import { auditRecordOf } from '../tables.ts';
 
 const longestPath = 1_024;
-/** How many records are written between two checks of the limits. */
+/** The number of records between two checks of the limits. */
 const pruneEvery = 200;
 
 export interface AuditLimits {

@@ -165,7 +165,7 @@ function checkDatabases(staging: string): void {
   }
 }
 
-/** The new keys come first, and the old ones stay: at any moment the state in place can be read. */
+/** Puts the restored keys first and keeps the old ones, so that the current state is readable at any moment. */
 async function addKeys(restored: string, file: string): Promise<boolean> {
   const fresh = new KeyFile(restored).read();
   if (fresh === undefined) return false;

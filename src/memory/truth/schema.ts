@@ -144,7 +144,7 @@ CREATE VIRTUAL TABLE IF NOT EXISTS word_index USING fts5(
 CREATE VIRTUAL TABLE IF NOT EXISTS word_vocabulary USING fts5vocab(word_index, 'col');
 `;
 
-/** How entries are used. The time when counting began tells an entry that nobody found from one that nobody counted. */
+/** Use counts of entries. The start time of counting separates entries that were never found from uncounted ones. */
 const addUses = `
 CREATE TABLE uses (
   entry INTEGER PRIMARY KEY REFERENCES entries ON DELETE CASCADE,

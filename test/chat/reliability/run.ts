@@ -128,7 +128,7 @@ async function recordIn(gateway: GatewayWorld | undefined, person: number): Prom
   return entries;
 }
 
-/** As the ledger says, whether its gateway lives or not. */
+/** The number of messages being sent according to the ledger, also of killed gateways. */
 function sendingOf({ world }: GatewayWorld): number {
   const ledger = new DatabaseSync(join(world.machine.stateDir, 'ledger.db'), { readOnly: true });
   try {

@@ -28,11 +28,11 @@ export interface Tally {
   /** A secret of another chat. */
   mixed: string[];
   outOfOrder: string[];
-  /** The beginning of an answer that was being sent when its gateway was killed stands beside it, marked as unfinished. */
+  /** Unfinished parts of answers in the chat, marked as such because their gateway was killed while it sent them. */
   draftsLeft: number;
   /** The person reads that the agent's sandbox ended, and that the message is tried once more. */
   retriesTold: number;
-  /** The gateway has on record that it said so. */
+  /** Retries that the gateway reported and stored. */
   retriesStored: number;
 }
 

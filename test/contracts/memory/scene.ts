@@ -10,7 +10,7 @@ export interface OpenForTest {
   readonly pendingText?: number;
 }
 
-/** The parts of a test: its own memory, and a clock that stands still unless the test moves it. */
+/** The parts of a test: its own memory, and a clock that only the test moves. */
 export interface MemoryScene extends AsyncDisposable {
   readonly store: MemoryStore;
   readonly memory: Memory;
@@ -18,7 +18,7 @@ export interface MemoryScene extends AsyncDisposable {
   readonly clock: { now: number };
   /** The values that must never be stored; a test may add one. */
   readonly secrets: string[];
-  /** The same file again, after its store was stopped. */
+  /** Closes the store and opens its file again. */
   reopen(embedder?: WordEmbedder, more?: Pick<OpenForTest, 'pendingText'>): MemoryScene;
   keysOf(text: string, more?: object): Promise<readonly string[]>;
 }
