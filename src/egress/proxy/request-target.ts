@@ -79,7 +79,7 @@ function isDoubtful(path: string): boolean {
 /** The beginnings of characters in more bytes than they need, and of none that there is. */
 const overlong = /[\xc0\xc1\xf5-\xff]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]/;
 
-/** Each escape as one byte. */
+/** Decodes each percent escape to one byte. */
 function decoded(path: string): string {
   return path.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

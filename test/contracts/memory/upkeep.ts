@@ -120,7 +120,7 @@ export function upkeepContract(scene: () => MemoryScene): void {
       await memory.forget('2');
       await store.settled();
       expect(await keysOf('cake', words)).toEqual(['1', '3']);
-      // Between the two again, under another key and with other words.
+      // Store the middle entry again, between the two, with another key and other words.
       await memory.store(entry('Cherry, she says.', { key: '2b', thread: 'chat', order: 1.5 }));
       await store.settled();
       expect(await keysOf('cherry', words)).toEqual(['2b', '1', '3']);

@@ -61,7 +61,7 @@ export function hostileBehaviour({ harness, show }: Bench): void {
     it('RUN-4: a fork bomb stops at the process limit', async ({ skip }) => {
       skip(!harness().capabilities.limits.pids, 'this runtime cannot limit processes');
       const result = await show('forks', [], { timeoutMs: 60_000, limits: { pids: 64 } });
-      // An interpreter that needs a thread to say so may die of the wall instead, with words about it.
+      // An interpreter that needs a thread for its report may fail at the process limit instead, with a message.
       expect(`${result.stdout}${result.stderr}`).toMatch(
         /^wall$|fork|thread|resource temporarily unavailable|EAGAIN/im,
       );
