@@ -50,30 +50,30 @@ http.server.HTTPServer(('127.0.0.1', 8000), Counter).serve_forever()
 PYTHON
 visit="import urllib.request as r; print(r.urlopen('http://127.0.0.1:8000').read().decode(), end='')"
 
-say 'The server runs, and whoever started it sees what it says.'
+say 'The server runs; the command that started it shows its output.'
 echo "\$ geode sandbox exec --timeout 0 $chat -- python3 server.py &"
 geode sandbox exec --timeout 0 "$chat" -- python3 server.py >"$host_output" 2>&1 </dev/null &
 until grep -q open "$host_output"; do sleep 0.1; done
 
-say 'Others work beside it. All commands are run by one host in the background.'
+say 'Other commands work beside it, all through one host in the background.'
 show sandbox ps "$chat"
 geode status | grep '^Host'
 pid=$(geode status --json | sed -n '/"host":/,/}/s/.*"pid": \([0-9]*\).*/\1/p')
 
-say 'The worst that can happen to a host; who waited for a command is told.'
+say 'Kill the host: the waiting command ends with an error.'
 echo "\$ kill -9 $pid"
 kill -9 "$pid"
 wait || true
 cat "$host_output"
 
-say 'Come back: the server is where it was, and so is its memory.'
+say 'Come back: the server still runs, and remembers its visitors.'
 show sandbox exec "$chat" -- python3 -c "$visit"
 show sandbox exec "$chat" -- python3 -c "$visit"
 show sandbox ps "$chat"
 
-say 'Everything that it wrote is on record, whoever was listening.'
+say 'Its journal has everything that it wrote.'
 process=$(geode sandbox ps --json "$chat" | sed 's/"id":/\n&/g' | sed -n 's/^"id":"\([^"]*\)".*"server.py".*"state":"running".*/\1/p')
 show sandbox logs "$chat" "$process"
 
-say 'For a terminal in it, type: geode shell. Now it goes, with everything in it.'
+say 'Remove the sandbox. (For a terminal in one: geode shell)'
 show sandbox rm "$chat"

@@ -51,12 +51,12 @@ await show(
 );
 let gateway = await startGateway();
 
-say('Ann writes to the bot. Nobody knows her yet.');
+say('Ann writes to the bot. The bot does not know her yet.');
 annWrites('Hello?');
 const code = /code is `?([A-Z0-9]{8})/.exec(await bot(/code is/))?.[1] ?? '';
 say('The owner of the gateway pairs her, and her message is answered.');
 await show('chat', 'pair', code, '--as', 'ann');
-await bot(/let in/);
+await bot(/You are paired/);
 await bot(/^ready$/);
 
 say('Her agent has a sandbox of its own. What it writes grows in the chat.');
@@ -74,7 +74,7 @@ console.log('Ann presses: Deny');
 telegram.press(ann, question, 'Deny');
 await bot(/leave it alone/);
 
-say('The worst that can happen: kill -9 in the middle of an answer. The next gateway goes on with it.');
+say('Kill the gateway in the middle of an answer. The next one continues it.');
 annWrites('Tell me a long story.');
 await bot(/^Once upon(.*answered it){3}/s);
 console.log(`$ kill -9 ${gateway.pid}`);
@@ -84,7 +84,7 @@ await killed;
 gateway = await startGateway();
 await bot(/The end\.$/);
 
-say('All of it is on record.');
+say('The record of all of it.');
 annWrites('/status');
 await bot(/Spent today/);
 await show('status');
@@ -92,7 +92,7 @@ const ended = once(gateway, 'close');
 gateway.kill('SIGTERM');
 await ended;
 
-/** The whole mind of this model. */
+/** Everything that this model answers. */
 function think(call: ModelCall): Reply {
   const said = lastSaid(call);
   if (said.includes('planets'))
@@ -111,7 +111,7 @@ function think(call: ModelCall): Reply {
       everyMs: 200,
     };
   if (said !== '') return { text: 'ready' };
-  return JSON.stringify(call.body).includes('did not allow')
+  return JSON.stringify(call.body).includes('denied this command')
     ? { text: 'You said no, so I leave it alone.' }
     : {
         text: 'They are in planets.txt, one on each line: I counted them, and it has all eight.',

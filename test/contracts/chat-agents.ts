@@ -305,7 +305,7 @@ export function chatAgentsContract({ title, skip, isInside, settings }: AgentMod
       const next = await eventually(open, 'an approval', 60_000);
       await client.approvals.decide(next.id, { decision: 'deny' });
       expect(answerOf(await denied)).toBe('I was told no.');
-      expect((await resultsOf(client, 'eight')).at(-1)?.[2]).toContain('did not allow');
+      expect((await resultsOf(client, 'eight')).at(-1)?.[2]).toContain('denied this command');
 
       await say('eight', '/steer on');
       steps['wait and listen'] = [

@@ -49,7 +49,7 @@ async function comeBack(settings: Readonly<Record<string, string>>): Promise<voi
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(stdout).toMatch(/Host of the sandboxes that stay: process \d+ \(geode host\)/);
   const after = stdout.slice(stdout.indexOf('$ kill -9'));
-  expect(after).toContain('ended during this command');
+  expect(after).toContain('ended in the middle of this command');
   expect(after).toMatch(/you are visitor 1\n[\s\S]*you are visitor 2\n/);
   expect(after).toMatch(/ running +.* python3 server\.py\n/);
   expect(after).toContain('\nopen\nvisitor 1\nvisitor 2\n');
