@@ -89,6 +89,13 @@ export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => voi
       const turn = stage.send('waits', 'wait for long');
       const isWaiting = async () => (await stage.running('waits')).includes('time.sleep');
       await eventually(() => isWaiting().catch(() => undefined), 'the command', 120_000);
+      // A program may report its command a moment after it began.
+      const isReported = async () => {
+        for await (const { type } of stage.client.agents.events('waits', { follow: false }))
+          if (type === 'tool-call') return true;
+        return false;
+      };
+      await eventually(isReported, 'the report of the command', 120_000);
       await expect(stage.send('waits', 'are you there')).rejects.toMatchObject({ code: 'agent_busy' });
       expect(await stage.client.agents.interrupt('waits')).toBe(true);
       const interrupted = await turn;
