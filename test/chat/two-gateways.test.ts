@@ -25,7 +25,7 @@ describe.skipIf(!fact.available)(`two gateways on one PostgreSQL${skipped}`, () 
     await using bus = await PostgresBus.open({ url, log: noLog });
     const settings = { GEODE_CHAT_POSTGRES: url };
     const ran = await run({
-      ...{ title: 'two gateways', size, gateways: [settings, settings], mostAwayMs: 5_000 },
+      ...{ title: 'two gateways', size, gateways: [settings, settings], mostAwayMs: 15_000 },
       recordOf: async (person) =>
         (await bus.read(`telegram:${person}`, { after: 0, limit: 100_000 })).map(entryOf),
     });
