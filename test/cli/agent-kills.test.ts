@@ -101,8 +101,9 @@ describe.each(scenes)('killed hosts and $name', patience, ({ usual, ...scene }) 
       expect(last, wordsOf(round)).toMatchObject({ type: 'result', text: isWhole });
       after = last?.seq ?? after;
     }
-    // A request that is cut by a kill is made once more, and no other.
-    expect(Math.max(...seen.map(({ ends }) => ends))).toBeLessThanOrEqual(2);
+    // A request that is cut by a kill is made once more, and no other. The program of ACP repeats it itself, too.
+    const mostRequests = scene.driver.startsWith('acp:') ? 4 : 2;
+    expect(Math.max(...seen.map(({ ends }) => ends))).toBeLessThanOrEqual(mostRequests);
     if (rounds >= usual) expect(seen.some(({ resumed }) => resumed)).toBe(true);
   });
 });
