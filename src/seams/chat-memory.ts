@@ -24,6 +24,12 @@ export function userOfNamespace(namespace: string): string {
   return namespace.split(separator, 1)[0] ?? namespace;
 }
 
+/** The chat of a namespace; null for the memory of a user. */
+export function chatOfNamespace(namespace: string): string | null {
+  const at = namespace.indexOf(separator);
+  return at === -1 ? null : namespace.slice(at + separator.length);
+}
+
 export function chatMemory(store: Pick<MemoryStore, 'in'>, user: string, chat: string): Memory {
   const own = store.in(chatNamespace(user, chat));
   const shared = store.in(user);

@@ -1,7 +1,9 @@
 /** Finds what is wrong in the memory of one namespace. Changes nothing. */
 import type { Cancel } from '../../base/cancel.ts';
 import { throwIfCancelled } from '../../base/cancel.ts';
+import { localUser } from '../../base/identity.ts';
 import { scrub } from '../../base/scrub.ts';
+import { chatOfNamespace, userOfNamespace } from '../../seams/chat-memory.ts';
 import { type Audit, type Entry, type Finding, findingKinds } from '../../seams/memory.ts';
 import type { MemoryParts } from '../namespace-memory.ts';
 import { entriesAfter } from '../truth/read-entries.ts';
@@ -16,6 +18,9 @@ const DAY_MS = 24 * 3_600_000;
 /** After this time a note of the day is stale, and an entry that no search found is reported. */
 const UNUSED_MS = 30 * DAY_MS;
 const DAILY = ['daily', 'scratch'];
+
+/** Every finding is removed by removing its first entry. */
+type Found = Omit<Finding, 'mend'>;
 
 interface Read extends AuditedEntry {
   readonly entry: Entry;
@@ -40,9 +45,11 @@ export async function audit(parts: MemoryParts, namespace: string, options: Canc
       ? { index: parts.index, model, namespace, now }
       : null;
   const pairs = await comparedPairs(current, meaning, options);
-  const order = (finding: Finding) => findingKinds.indexOf(finding.kind);
+  const order = (finding: Found) => findingKinds.indexOf(finding.kind);
   return {
-    findings: [...findings, ...pairs.findings].sort((a, b) => order(a) - order(b)),
+    findings: [...findings, ...pairs.findings]
+      .sort((a, b) => order(a) - order(b))
+      .map((found) => ({ ...found, mend: removal(found.keys[0] ?? '', namespace) })),
     checked: read.length,
     compared: pairs.compared,
   };
@@ -53,7 +60,7 @@ async function comparedPairs(
   current: readonly Read[],
   meaning: Meaning | null,
   options: Cancel,
-): Promise<Pick<Audit, 'findings' | 'compared'>> {
+): Promise<{ readonly findings: readonly Found[]; readonly compared: Audit['compared'] }> {
   try {
     const findings = await pairFindings(current, meaning, options);
     return { findings, compared: meaning === null ? 'words' : 'words and meaning' };
@@ -68,9 +75,9 @@ async function pairFindings(
   current: readonly Read[],
   meaning: Meaning | null,
   options: Cancel,
-): Promise<Finding[]> {
+): Promise<Found[]> {
   const byId = new Map(current.map((each) => [each.id, each]));
-  const findings: Finding[] = [];
+  const findings: Found[] = [];
   const repeated = new Set<string>();
   for await (const { older, newer, likeness } of likelyPairs(current, meaning, options)) {
     const [one, other] = [byId.get(older), byId.get(newer)];
@@ -104,7 +111,7 @@ async function readAll(
   }
 }
 
-function secretIn(entry: Entry, values: readonly string[]): Finding[] {
+function secretIn(entry: Entry, values: readonly string[]): Found[] {
   const texts = [entry.content, entry.context ?? '', ...entry.tags, ...entry.sources, ...entry.identifiers];
   const found = texts.map((text) => scrub(text, values)).filter(({ count }) => count > 0);
   const [first] = found;
@@ -115,7 +122,6 @@ function secretIn(entry: Entry, values: readonly string[]): Finding[] {
       kind: 'secret',
       keys: [entry.key],
       evidence: `It contains a ${kind}: ${around(first.text)}`,
-      mend: removal(entry.key),
     },
   ];
 }
@@ -128,7 +134,7 @@ function around(scrubbed: string): string {
 function staleness(
   { key, stale, supersededBy, validUntil, category, updatedAt }: Entry,
   now: number,
-): Finding[] {
+): Found[] {
   const days = Math.floor((now - updatedAt.getTime()) / DAY_MS);
   const evidence =
     stale === 'expired'
@@ -138,16 +144,16 @@ function staleness(
         : DAILY.includes(category) && now - updatedAt.getTime() > UNUSED_MS
           ? `A ${category} entry that nobody changed for ${days} days.`
           : null;
-  return evidence === null ? [] : [{ kind: 'stale', keys: [key], evidence, mend: removal(key) }];
+  return evidence === null ? [] : [{ kind: 'stale', keys: [key], evidence }];
 }
 
-function neverRecalled({ key, uses, stale }: Entry, since: number, now: number): Finding[] {
+function neverRecalled({ key, uses, stale }: Entry, since: number, now: number): Found[] {
   if (stale !== null || uses.recalled > 0 || now - since < UNUSED_MS) return [];
   const evidence = `No search found it since ${day(new Date(since))}.`;
-  return [{ kind: 'never-recalled', keys: [key], evidence, mend: removal(key) }];
+  return [{ kind: 'never-recalled', keys: [key], evidence }];
 }
 
-function judged(one: Read, other: Read, likeness: number | null): Finding | null {
+function judged(one: Read, other: Read, likeness: number | null): Found | null {
   const [a, b] = [one.entry, other.entry];
   // Turns of a conversation repeat and correct each other.
   if (a.thread !== null && a.thread === b.thread) return null;
@@ -155,12 +161,12 @@ function judged(one: Read, other: Read, likeness: number | null): Finding | null
   const [old, current] = a.updatedAt <= b.updatedAt ? [a, b] : [b, a];
   if (reason !== null) {
     const evidence = `${reason}; ${JSON.stringify(current.key)} is newer, of ${day(current.updatedAt)}.`;
-    return { kind: 'contradiction', keys: [old.key, current.key], evidence, mend: removal(old.key) };
+    return { kind: 'contradiction', keys: [old.key, current.key], evidence };
   }
   if (a.category !== b.category || !sameStatement(one, other, likeness)) return null;
   const [less, more] = b.sightings > a.sightings ? [a, b] : [b, a];
   const evidence = `It says the same as ${JSON.stringify(more.key)}: ${quoted(more.content)}`;
-  return { kind: 'duplicate', keys: [less.key, more.key], evidence, mend: removal(less.key) };
+  return { kind: 'duplicate', keys: [less.key, more.key], evidence };
 }
 
 function quoted(content: string): string {
@@ -172,7 +178,17 @@ function day(date: Date): string {
   return date.toISOString().slice(0, 10);
 }
 
-/** The key is quoted for a shell. */
-function removal(key: string): string {
-  return `geode memory rm ${/^[\w./:@-]+$/.test(key) && !key.startsWith('-') ? key : `-- '${key.replaceAll("'", `'\\''`)}'`}`;
+/** The command names the memory that the entry is in: another one may have the same key. */
+function removal(key: string, namespace: string): string {
+  const user = userOfNamespace(namespace);
+  const chat = chatOfNamespace(namespace);
+  const place = [
+    ...(user === localUser ? [] : ['--user', shellWord(user)]),
+    ...(chat === null ? [] : [`--chat=${shellWord(chat)}`]),
+  ];
+  return ['geode memory rm', ...place, ...(key.startsWith('-') ? ['--'] : []), shellWord(key)].join(' ');
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { chatNamespace } from '../../../src/seams/chat-memory.ts';
 import type { Finding } from '../../../src/seams/memory.ts';
 import { entry, type MemoryScene } from './scene.ts';
 
@@ -48,7 +49,7 @@ export function auditContract(scene: () => MemoryScene): void {
       );
       expect(JSON.stringify(findings)).not.toContain('blue-whale-77');
       expect(of(findings, 'port/old').evidence).toContain('one says 8080, the other 9090');
-      expect(of(findings, 'logs/two').mend).toBe('geode memory rm logs/two');
+      expect(of(findings, 'logs/two').mend).toBe('geode memory rm --user alice logs/two');
       expect(await memory.list({ limit: 100 })).toEqual(before);
     });
 
@@ -58,7 +59,17 @@ export function auditContract(scene: () => MemoryScene): void {
       await memory.storeMany(['a', 'b', 'c', "it's $(here)"].map((key) => entry(text, { key })));
       const { findings } = await memory.audit();
       expect(findings).toHaveLength(3);
-      expect(findings.map(({ mend }) => mend)).toContain("geode memory rm -- 'it'\\''s $(here)'");
+      expect(findings.map(({ mend }) => mend)).toContain("geode memory rm --user alice 'it'\\''s $(here)'");
+    });
+
+    it('names the chat in the command for an entry of a chat, and quotes a key like an option (MEM-9)', async () => {
+      const { store } = scene();
+      const memory = store.in(chatNamespace('local', 'my talk'));
+      const text = 'Release notes are written by the person on call.';
+      await memory.storeMany(['--all', 'b'].map((key) => entry(text, { key })));
+      await memory.storeMany([entry(text, { key: 'b' })]);
+      const { findings } = await memory.audit();
+      expect(findings.map(({ mend }) => mend)).toEqual(["geode memory rm --chat='my talk' -- --all"]);
     });
 
     it('finds entries that no search returned for a month, and counts the returned ones (MEM-9)', async () => {
