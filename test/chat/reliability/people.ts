@@ -11,7 +11,7 @@ export interface Question {
 const manners = ['', '', '', ' by hand', '', '', '', '', '', ' slowly'] as const;
 
 /** A person who gets no answer for this long writes again. */
-const patienceMs = 120_000;
+const patienceMs = 30_000;
 const mostOpen = 3;
 /** Every so many messages are delivered twice by the platform. */
 const deliveredTwice = 25;

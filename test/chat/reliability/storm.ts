@@ -32,10 +32,14 @@ export interface Storm {
   readonly memory: MemoryCurve;
 }
 
-/** The rest of the messages comes without a kill, so that one gateway lives long enough to show what it keeps. */
-const shareWithKills = 0.7;
+/**
+ * The rest of the messages comes without a kill, so that one gateway lives long enough to show what it keeps, and so
+ * that enough answers are left to meet the faults that are planned last.
+ */
+const shareWithKills = 0.5;
 const longestWaitMs = 600_000;
-const longestSilenceMs = 20_000;
+/** Longer than a gateway that was killed stays away and the other takes over its chats. */
+const longestSilenceMs = 120_000;
 
 /** People write, gateways are killed and started again, the platform fails: until everything is written. */
 export async function storm(options: StormOptions): Promise<Storm> {
