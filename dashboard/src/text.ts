@@ -1,3 +1,5 @@
+import { connect } from './text/connect.ts';
+
 /** Every word that the dashboard says, in one place. */
 export const text = {
   product: 'Geode',
@@ -133,8 +135,6 @@ export const text = {
       model: 'Connect a model',
       modelHow: 'The key stays on this machine, outside of every sandbox',
       modelDone: (model: string) => `Agents use ${model}`,
-      modelSteps:
-        'Run this on the machine where Geode runs. It asks for a provider and a key, tests it and saves it:',
       hello: 'Say hello to an agent',
       helloHow: 'It works in its sandbox and asks before it leaves it',
       helloNeeds: 'Needs a model. It works in its sandbox and asks before it leaves it',
@@ -818,6 +818,7 @@ export const text = {
     small: 'Small',
     badName: 'A name has letters, digits and dashes, no spaces',
   },
+  connect,
   log: { blocked: 'Blocked', empty: 'Nothing has happened here yet.' },
   graph: { cpu: 'CPU in use', memory: 'Memory in use' },
 } as const;

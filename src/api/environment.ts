@@ -25,6 +25,7 @@ import type { Limits } from '../seams/limits.ts';
 import type { Measurements } from '../seams/measurements.ts';
 import type { Memory, MemoryStore } from '../seams/memory.ts';
 import type { Sandboxes, UserSandboxes } from '../seams/persistent.ts';
+import type { ProviderSetup } from '../seams/provider-setup.ts';
 import type { PullEvent } from '../seams/run.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
 import type { ToolReach, ToolSessions } from '../seams/tools.ts';
@@ -77,6 +78,8 @@ export interface ApiParts {
   readonly images?: BuiltImages;
   /** Every setting with its current value; the API masks the secrets among them. */
   readonly settings?: () => readonly Setting[];
+  /** Connects a model provider while the host runs. */
+  readonly providers?: ProviderSetup;
   readonly doctor?: (cancel: Cancel) => Promise<readonly MachineCheck[]>;
   /** Chats with agents, on every channel. */
   readonly chats?: Chats;

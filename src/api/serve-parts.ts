@@ -19,6 +19,7 @@ import { imageHandlers } from './handlers/images.ts';
 import { journalHandlers } from './handlers/journals.ts';
 import { keyHandlers } from './handlers/keys.ts';
 import { processHandlers } from './handlers/processes.ts';
+import { providerHandlers } from './handlers/providers.ts';
 import { runHandlers } from './handlers/runs.ts';
 import { sandboxHandlers } from './handlers/sandboxes.ts';
 import { secretHandlers } from './handlers/secrets.ts';
@@ -56,6 +57,7 @@ export function serveParts(app: OpenAPIHono<ApiEnv>, parts: ApiParts, { failureR
     serve(app, contract.egress, egressHandlers(egress));
     serve(app, contract.secrets, secretHandlers(egress.secrets));
   }
+  if (parts.providers !== undefined) serve(app, contract.providers, providerHandlers(parts.providers));
   if (parts.backups !== undefined) serve(app, contract.backups, backupHandlers(parts.backups));
   if (approvals !== undefined) serve(app, contract.approvals, approvalHandlers(approvals));
   if (contexts !== undefined) serve(app, contract.contexts, contextHandlers(contexts));

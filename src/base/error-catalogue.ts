@@ -242,6 +242,10 @@ export const errorCatalogue = {
     status: 409,
     hint: 'Set `providers.services` and `providers.default` in the config; docs/models.md has examples.',
   },
+  setting_overridden: {
+    status: 409,
+    hint: 'Remove the variable where Geode starts, restart it, and try again.',
+  },
   provider_refused: { status: 502, hint: "Check the service's key and account in `providers.services`." },
   provider_limited: { status: 429, hint: 'Wait a little and try again, or choose another model.' },
   provider_failed: { status: 502, hint: 'Try again, or choose another model. Used tokens are counted.' },

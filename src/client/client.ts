@@ -11,6 +11,7 @@ import { type RemoteEgress, type RemoteSecrets, remoteEgress, remoteSecrets } fr
 import { type RemoteHost, remoteHost } from './host.ts';
 import { type RemoteImages, remoteImages } from './images.ts';
 import { type RemoteMemory, remoteMemory } from './memory.ts';
+import { type RemoteProviders, remoteProviders } from './providers.ts';
 import { type RemoteRuns, remoteRuns } from './runs.ts';
 import { type RemoteSandboxes, remoteSandboxes } from './sandboxes.ts';
 import type { ApiConnection } from './send.ts';
@@ -61,6 +62,7 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   /** Conversations with agents in sandboxes. */
   readonly agents: RemoteAgents;
   readonly backups: RemoteBackups;
+  readonly providers: RemoteProviders;
   /** Requests that wait for the user's decision. */
   readonly approvals: RemoteApprovals;
   /** A client of this host that acts for another user: only for the operator, on the host's own socket. */
@@ -88,6 +90,7 @@ function clientOf(connection: ApiConnection): GeodeClient {
     chats: remoteChats(connection),
     approvals: remoteApprovals(connection),
     backups: remoteBackups(connection),
+    providers: remoteProviders(connection),
     as: (user) =>
       clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': encodeURIComponent(user) } }),
   };

@@ -145,6 +145,10 @@ export const operationTable = {
     signal: {"route":"POST /api/v1/sandboxes/{chat}/processes/{process}/signal","sends":"json","gives":"nothing"},
     resize: {"route":"POST /api/v1/sandboxes/{chat}/processes/{process}/resize","sends":"json","gives":"nothing"},
   },
+  providers: {
+    test: {"route":"POST /api/v1/providers/test","sends":"json","gives":"json"},
+    connect: {"route":"POST /api/v1/providers","sends":"json","gives":"json"},
+  },
   runs: {
     run: {"route":"POST /api/v1/runs","sends":"json","gives":"json-or-events","bodyFree":{"env":true,"files":{"*":{}}},"eventFree":{"details":{"*":true}}},
     list: {"route":"GET /api/v1/runs","query":["limit","before"],"gives":"json","field":"runs"},

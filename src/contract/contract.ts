@@ -15,6 +15,7 @@ import { journals } from './journals.ts';
 import { keys } from './keys.ts';
 import { entries } from './memory.ts';
 import { processes } from './processes.ts';
+import { providers } from './providers.ts';
 import { runs } from './runs.ts';
 import { sandboxes } from './sandboxes.ts';
 import { secrets } from './secrets.ts';
@@ -46,6 +47,7 @@ export const contract = {
   keys,
   memory,
   processes,
+  providers,
   runs,
   sandboxes,
   schedules,

@@ -131,6 +131,7 @@ const hostEventSchema = z
       change: z.enum(['created', 'confirmed', 'doubted', 'edited', 'removed']),
     }),
     event('backup-create', { backup: z.string(), bytes: z.int() }),
+    event('provider-connect', { model: z.string().describe('The new default model: SERVICE/MODEL.') }),
     event('key-create', { key: z.string() }),
     event('key-revoke', { key: z.string() }),
     z

@@ -17,15 +17,15 @@ import type { Approvals } from '../seams/approval.ts';
 import type { UserSchedules } from '../seams/chat.ts';
 import type { EventSink } from '../seams/events.ts';
 import type { MemoryStore } from '../seams/memory.ts';
-import type { Models } from '../seams/model.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
 import type { ToolSessions } from '../seams/tools.ts';
 import type { Geode } from './geode.ts';
+import type { ConfiguredModels } from './models.ts';
 
 interface AgentParts {
   readonly ledger: Ledger;
   readonly sandboxes: Sandboxes;
-  readonly models: Models;
+  readonly models: ConfiguredModels;
   readonly memory: MemoryStore;
   readonly approvals: Approvals;
   readonly events: EventSink;
@@ -83,12 +83,14 @@ function ownDriver(
     shellPolicy: app.shellPolicy,
   };
   if (!sandboxed.enabled) return builtinDriver(shared);
-  const services = Object.entries(providers.services).map(
-    ([name, { kind, base_url: baseUrl }]) => [name, { kind, baseUrl }] as const,
-  );
   return sandboxedDriver({
     ...{ ...shared, prices, place },
-    services: Object.fromEntries(services),
+    services: () =>
+      Object.fromEntries(
+        Object.entries(models.providers.services).map(
+          ([name, { kind, base_url: baseUrl }]) => [name, { kind, baseUrl }] as const,
+        ),
+      ),
     timeoutMs: sandboxed.timeout * 1000,
     answerTimeoutMs: providers.timeout * 1000,
     retries: providers.retries,

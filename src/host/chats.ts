@@ -1,10 +1,10 @@
 import { reasonOf } from '../base/errors.ts';
-import { costOf, knownPrices, noUsage } from '../base/prices.ts';
 import { type OpenChatsOptions, openChats } from '../chat/open-chats.ts';
 import type { Config } from '../config/schema.ts';
 import type { Chats } from '../seams/chat.ts';
 import type { Models } from '../seams/model.ts';
 import { openChannels } from './channels.ts';
+import { missingPrice } from './models.ts';
 
 interface ChatHostParts
   extends Pick<OpenChatsOptions, 'agents' | 'approvals' | 'sandboxes' | 'events' | 'log'> {
@@ -20,7 +20,7 @@ export async function openConfiguredChats(
 ): Promise<Chats> {
   const { chat, channels: platforms, providers, sandbox, container_agent: sandboxed } = config;
   const usual = config.agents.model ?? providers.default;
-  const warning = usual === undefined ? undefined : withoutPrice(config, usual);
+  const warning = usual === undefined ? undefined : missingPrice(config, usual);
   if (warning !== undefined) parts.log.warn(warning);
   return openChats({
     ...parts,
@@ -38,7 +38,7 @@ export async function openConfiguredChats(
     duringTurn: chat.during_turn,
     // Other agents have their own names for models.
     ...(config.agents.driver === 'builtin' && {
-      refusedModel: (name) => refusedModel(models, name) ?? withoutPrice(config, name),
+      refusedModel: (name) => refusedModel(models, name) ?? missingPrice(config, name),
     }),
   });
 }
@@ -50,11 +50,4 @@ function refusedModel(models: Models, name: string): string | undefined {
   } catch (error) {
     return reasonOf(error);
   }
-}
-
-/** Ignores a dollar budget if the model has no known price. */
-function withoutPrice({ providers }: Pick<Config, 'providers'>, model: string): string | undefined {
-  if (providers.daily_budget === null) return undefined;
-  if (costOf(model, noUsage, { ...knownPrices, ...providers.prices }) !== null) return undefined;
-  return `${model} has no price, so the daily budget in dollars does not limit it: set providers.prices, or providers.daily_tokens.`;
 }

@@ -2,22 +2,16 @@
 import type { Cancel } from '../base/cancel.ts';
 import { localUser } from '../base/identity.ts';
 import { openModels } from '../models/open-models.ts';
-import type { ProviderKind } from '../seams/model.ts';
-
-export interface ProviderTrial {
-  /** The name of the service. */
-  readonly service: string;
-  readonly kind: ProviderKind;
-  readonly baseUrl?: string | undefined;
-  readonly key?: string | undefined;
-  readonly model: string;
-}
+import type { ModelAnswer } from '../seams/model.ts';
+import type { ProviderSettings } from '../seams/provider-setup.ts';
 
 const timeoutMs = 30_000;
 
-/** Returns the model's answer. Throws the errors of the model seam: `provider_refused`, `provider_unreachable`, … */
-export async function checkProvider(trial: ProviderTrial, cancel: Cancel = {}): Promise<string> {
-  const { service, kind, baseUrl, key, model } = trial;
+/** The model's answer, with its cost. Throws the errors of the model seam: `provider_refused`, `provider_unreachable`, … */
+export async function checkProvider(
+  { service, kind, baseUrl, key, model }: ProviderSettings,
+  cancel: Cancel = {},
+): Promise<Pick<ModelAnswer, 'text' | 'cost'>> {
   const models = openModels({
     services: { [service]: { kind, baseUrl, apiKey: key } },
     prices: {},
@@ -28,5 +22,6 @@ export async function checkProvider(trial: ProviderTrial, cancel: Cancel = {}): 
   });
   const messages = [{ role: 'user', text: 'Answer with the word ready.' }] as const;
   const asked = { user: localUser, messages, maxOutputTokens: 64 };
-  return (await models.get(`${service}/${model}`).ask(asked, cancel)).text.trim();
+  const { text, cost } = await models.get(`${service}/${model}`).ask(asked, cancel);
+  return { text: text.trim(), cost };
 }

@@ -44,6 +44,7 @@ import { createGeode, type Geode } from './geode.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { openConfiguredModels } from './models.ts';
 import { openMeasurements } from './open-measurements.ts';
+import { type OpenProviderSetup, openProviderSetup } from './provider-setup.ts';
 import { reapInBackground } from './reap-in-background.ts';
 import { recordedRuns } from './recorded-runs.ts';
 import { checkState, hostChapters } from './state/tables.ts';
@@ -77,6 +78,7 @@ export interface OpenHost extends AsyncDisposable {
   readonly solves: OpenedSolves;
   readonly memory: HostMemory;
   readonly keys: KeyStore;
+  readonly providers: OpenProviderSetup;
   /** Tools for programs in sandboxes. */
   readonly tools: ToolSessions;
   /** Everything in the form that the API serves. */
@@ -133,6 +135,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     ),
   );
   const models = openConfiguredModels(config, ledger);
+  const providers = openProviderSetup({ loaded, machine, models, secrets: app.egress.secrets, events });
   const solves = openSolves({
     ...{ ledger, runs, models, memory, events },
     crystalDays: config.solve.crystal_days,
@@ -193,7 +196,8 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     image: (name, asked) => app.image(name, asked),
     imageStore: app.imageStore,
     images: openConfiguredImages(config, { app, machine, ledger, events, log, version }),
-    settings: () => loaded.settings,
+    settings: () => providers.settings,
+    providers,
     doctor: (cancel) => app.doctor(cancel),
     doors: [e2bDoor(e2b), openAiDoor(agents), openTerminalDoor(ledger)],
     mcp: mcpOverHttp(version),
@@ -213,6 +217,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     solves,
     memory,
     keys,
+    providers,
     tools: tools.sessions,
     parts,
     [Symbol.asyncDispose]: () => all.disposeAsync(),

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isGeodeError, reasonOf } from '../base/errors.ts';
 import { askToLeave } from '../client/host-client.ts';
 import { marksOf } from '../config/marks.ts';
+import type { Config } from '../config/schema.ts';
 import { announceHost, currentHost } from '../machine/host-lock.ts';
 import { namedHost } from '../machine/named-host.ts';
 import { type OpenHost, type OpenHostOptions, openHost } from './open-host.ts';
@@ -42,7 +43,11 @@ export async function openServingHost({
   const api = opened.use(
     await serveOnSocket(host.parts, { stateDir, runDir }, { yields: lingerMs !== null }),
   );
-  announceHost(stateDir, { as, api: api.path, program, settings: marksOf(config) });
+  const announce = (now: Config) =>
+    announceHost(stateDir, { as, api: api.path, program, settings: marksOf(now) });
+  announce(config);
+  // Commands look for a host with the settings of the file.
+  host.providers.onChange = announce;
   const { ino } = await lstat(api.path);
   const isFound = async () =>
     namedHost(stateDir)?.pid === process.pid && (await lstat(api.path).catch(() => undefined))?.ino === ino;

@@ -108,6 +108,8 @@ export type EventBody =
   | { readonly type: 'solve-end'; readonly solve: string; readonly outcome: SolveOutcome | 'interrupted' }
   /** A backup of the whole host was made. */
   | { readonly type: 'backup-create'; readonly backup: string; readonly bytes: number }
+  /** The host uses another default model: SERVICE/MODEL. */
+  | { readonly type: 'provider-connect'; readonly model: string }
   /** A key of the user was created or revoked. */
   | { readonly type: 'key-create' | 'key-revoke'; readonly key: string }
   | {

@@ -27,33 +27,11 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
   const { go, field, heading } = scene;
   const composer = () => scene.page.getByRole('textbox', { name: /^Message the agent/ });
 
-  test('first use: the checklist runs code at once, then the calm overview', async () => {
-    const { page } = scene;
-    await go('');
-    await page.getByRole('heading', { name: 'Set up Geode' }).waitFor();
-    const editor = page.getByRole('textbox', { name: 'Code' });
-    await editor.click();
-    await page.keyboard.press('Control+A');
-    await page.keyboard.insertText('print("six times", 6 * 7)');
-    await page.keyboard.press('Control+Enter');
-    await page.getByRole('region', { name: 'Output' }).getByText('six times 42').waitFor();
-    await page.getByText(/^Finished in/).waitFor();
-    await page.getByText('Code ran').waitFor();
-    await page.getByText('Agents use scripted/some-model').waitFor();
-    // The last needed step: an agent answers.
-    await page.getByRole('button', { name: 'Say hello' }).click();
-    await heading('hello');
-    await page.getByText('The agent says hello.').first().waitFor();
-    await go('');
-    await page.getByText('An agent has answered').waitFor();
-    await page.getByRole('button', { name: 'Hide this list' }).click();
-    await page.getByRole('heading', { name: 'Recently' }).waitFor();
-    await page
-      .getByText(/Python finished in/)
-      .first()
-      .waitFor();
-    // The page shows no names of events and no JSON.
-    expect(await page.locator('#main').innerText()).not.toMatch(/run-end|process-exit|[{}]/);
+  test('a provider that a variable sets cannot be changed in the config file', async () => {
+    const { client } = scene.world;
+    const other = { service: 'other', kind: 'openai', model: 'm', key: 'sk-another-key' } as const;
+    await expect(client.providers.connect(other)).rejects.toMatchObject({ code: 'setting_overridden' });
+    expect((await client.secrets.list()).map(({ name }) => name)).not.toContain('other');
   });
 
   test('runs: runs code from an editor, and shows its live output and exit code', async () => {

@@ -32,6 +32,9 @@ export class Scene {
     this.#page = page;
   }
 
+  /** Address of the scripted model. */
+  modelAddress = '';
+
   go = (path: string, on = this.page) => on.goto(`${this.world.url}/#/${path}`);
 
   heading = (name: string, on = this.page): Promise<void> =>
@@ -55,13 +58,15 @@ export class Scene {
 export interface SceneOptions {
   /** The model's answer. */
   readonly answer: Script;
+  /** False if the suite connects the model itself. */
+  readonly connected?: boolean;
   /** False if the suite logs in. */
   readonly loggedIn?: boolean;
 }
 
 export function describeDashboard(
   name: string,
-  { answer, loggedIn = true }: SceneOptions,
+  { answer, connected = true, loggedIn = true }: SceneOptions,
   tests: (scene: Scene) => void,
 ): void {
   describe.skipIf(missing)(`${name}${missing ? ` (skipped: ${missing})` : ''}`, { timeout: 300_000 }, () => {
@@ -69,16 +74,19 @@ export function describeDashboard(
     const opened = new AsyncDisposableStack();
     beforeAll(async () => {
       const model = opened.use(await startModelServer(answer));
+      scene.modelAddress = `${model.url}/v1`;
       const service = {
         kind: 'openai-compatible',
-        base_url: `${model.url}/v1`,
+        base_url: scene.modelAddress,
         api_key: 'sk-not-for-anybody',
       };
       scene.world = opened.use(
         await dashboardWorld({
           GEODE_RUNTIME_NAME: 'bubblewrap',
-          GEODE_PROVIDERS_SERVICES: JSON.stringify({ scripted: service }),
-          GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
+          ...(connected && {
+            GEODE_PROVIDERS_SERVICES: JSON.stringify({ scripted: service }),
+            GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',
+          }),
         }),
       );
       if (!loggedIn) return;

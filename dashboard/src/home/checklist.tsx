@@ -11,6 +11,7 @@ import { Needs } from './needs.tsx';
 import { skipChannel } from './setup.ts';
 import { type Setup, type SetupStep, setupSteps } from './use-setup.ts';
 
+const ConnectModel = lazy(() => import('../settings/connect-model.tsx'));
 const TryCode = lazy(() => import('../code/try-code.tsx'));
 
 const { steps } = text.home;
@@ -188,9 +189,10 @@ function bodyOf(step: SetupStep, isDone: boolean): ReactNode {
     );
   if (step === 'model' && !isDone)
     return (
-      <div className="mt-3 flex flex-col gap-2">
-        <p className="text-muted">{steps.modelSteps}</p>
-        <Command line="geode onboard provider" />
+      <div className="mt-3">
+        <Suspense fallback={<p className="text-faint">{text.loading}</p>}>
+          <ConnectModel />
+        </Suspense>
       </div>
     );
   return null;

@@ -104,6 +104,8 @@ function laterSentence(event: HostEvent, say: Say): Sentence | undefined {
         : say(Gem, `A solve ended without a solution`, true);
     case 'crystal-change':
       return event.change === 'created' ? say(Gem, 'Learned a solution') : undefined;
+    case 'provider-connect':
+      return say(CircleCheck, `Connected the model ${nameText(event.model)}`);
     case 'key-create':
       return say(KeyRound, 'An API key was made');
     case 'key-revoke':

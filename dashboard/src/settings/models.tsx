@@ -4,9 +4,9 @@ import { costText, nameText } from '../shown.ts';
 import { text } from '../text.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Card, Empty } from '../ui/card.tsx';
-import { Command } from '../ui/command.tsx';
 import { Answer } from '../ui/query.tsx';
 import { useModel } from '../use-model.ts';
+import ConnectModel from './connect-model.tsx';
 
 /** The model that agents use, and the use of today. */
 export function Models() {
@@ -14,14 +14,12 @@ export function Models() {
   return (
     <>
       <Card title={text.settings.usualModel}>
-        {model === undefined ? (
-          <p className="mb-2 text-muted">{text.home.steps.modelSteps}</p>
-        ) : (
-          <p className="mb-2">
+        {model !== undefined && (
+          <p className="mb-3">
             <Badge tone="good">{nameText(model)}</Badge>
           </p>
         )}
-        <Command line="geode onboard provider" />
+        <ConnectModel />
       </Card>
       <UsageToday />
     </>

@@ -17,8 +17,8 @@ import { type ModelService, serviceOf } from './upstream.ts';
 
 export interface SandboxedOptions extends BuiltinOptions {
   readonly prices: PriceTable;
-  /** Model settings by name. */
-  readonly services: Readonly<Record<string, ModelService>>;
+  /** Model settings by name, as they are now. */
+  readonly services: () => Readonly<Record<string, ModelService>>;
   /** Timeout of one turn. */
   readonly timeoutMs: number;
   /** Timeout of one answer of the model. */
@@ -40,7 +40,7 @@ export function sandboxedDriver(options: SandboxedOptions): AgentDriver {
     check: (model) => void idOf(model),
     async open(sandboxes, chat, signal, model) {
       const place = await options.place({ signal });
-      const service = serviceOf(idOf(model), options.services);
+      const service = serviceOf(idOf(model), options.services());
       const binding = { name: service.kind, upstream: service.upstream };
       const bound = () => openBound(sandboxes, chat, { binding, spec: place.spec, signal });
       return await withProgram(await bound(), place, { sandboxes, bound, signal });
@@ -62,7 +62,7 @@ async function leadTurn(turn: DriverTurn, id: string, options: SandboxedOptions)
     ...options,
     history,
     tools: offeredIn(tools),
-    provider: serviceOf(id, options.services).kind,
+    provider: serviceOf(id, options.services()).kind,
     model: id.slice(id.indexOf('/') + 1),
     messages: () =>
       modelMessages(turn, history, {

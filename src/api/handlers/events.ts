@@ -53,7 +53,7 @@ function scopeOf(event: HostEvent | EventGap): Scope | undefined {
   if (type.startsWith('approval-')) return 'approvals';
   if (type.startsWith('run-')) return 'runs';
   if (type.startsWith('turn-')) return 'agents';
-  if (type.startsWith('key-')) return 'admin';
+  if (type.startsWith('key-') || type === 'provider-connect') return 'admin';
   if (event.type === 'egress-denied' && event.chat === null) return 'runs';
   return 'sandboxes:read';
 }

@@ -1,9 +1,10 @@
 /** Tests the answers for real: one call to the model, one to each platform, one probe of the runtime. */
 import { GeodeError } from '../../base/errors.ts';
-import type { ProviderTrial } from '../../host/check-provider.ts';
+import { secretOfService } from '../../config/provider-changes.ts';
+import type { ProviderSettings } from '../../seams/provider-setup.ts';
 import type { CliContext } from '../command.ts';
 import { type ChannelField, secretName } from './channel-fields.ts';
-import { type ChannelPlan, type SetupPlan, secretOfService } from './plan.ts';
+import type { ChannelPlan, SetupPlan } from './plan.ts';
 
 export interface CheckedPlan {
   readonly what: string;
@@ -19,13 +20,13 @@ export async function checkPlan(plan: SetupPlan, context: CliContext): Promise<r
   return checked;
 }
 
-export async function tryProvider(trial: ProviderTrial, context: CliContext): Promise<CheckedPlan> {
+export async function tryProvider(trial: ProviderSettings, context: CliContext): Promise<CheckedPlan> {
   const { config } = await context.loaded();
   const { checkProvider } = await import('../../host/check-provider.ts');
   const { storedSecret } = await import('../../host/stored-secret.ts');
   const key = trial.key ?? storedSecret(config, secretOfService(trial.service));
-  const answer = await checkProvider({ ...trial, ...(key && { key }) }, { signal: context.signal });
-  return { what: `${trial.service}/${trial.model}`, found: `answers: ${answer.slice(0, 60)}` };
+  const { text } = await checkProvider({ ...trial, ...(key && { key }) }, { signal: context.signal });
+  return { what: `${trial.service}/${trial.model}`, found: `answers: ${text.slice(0, 60)}` };
 }
 
 export async function tryChannel(plan: ChannelPlan, context: CliContext): Promise<CheckedPlan> {

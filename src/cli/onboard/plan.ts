@@ -2,8 +2,9 @@
 
 import { localUser } from '../../base/identity.ts';
 import type { SettingChange } from '../../config/edit.ts';
+import { providerChanges, secretOfService } from '../../config/provider-changes.ts';
 import type { Config } from '../../config/schema.ts';
-import type { ProviderTrial } from '../../host/check-provider.ts';
+import type { ProviderSettings } from '../../seams/provider-setup.ts';
 import type { ChannelForm } from './channel-fields.ts';
 import { secretName } from './channel-fields.ts';
 
@@ -20,7 +21,7 @@ export interface ChannelPlan {
 }
 
 export interface SetupPlan {
-  readonly provider?: ProviderTrial | undefined;
+  readonly provider?: ProviderSettings | undefined;
   readonly runtime?: Config['runtime'] | undefined;
   readonly channels?: readonly ChannelPlan[];
   readonly withoutChannels?: readonly string[];
@@ -32,14 +33,15 @@ export function settingChanges(
   plan: SetupPlan,
   meanings: ReadonlyMap<string, string>,
 ): readonly SettingChange[] {
+  const meaningOf = (setting: string) => meanings.get(setting) ?? '';
   const change = (path: readonly string[], value: unknown): SettingChange => ({
     path,
     value,
-    meaning: meanings.get(path.join('.')) ?? '',
+    meaning: meaningOf(path.join('.')),
   });
   const { provider, runtime, channels = [], withoutChannels = [], budget } = plan;
   return [
-    ...(provider === undefined ? [] : providerChanges(provider, change)),
+    ...(provider === undefined ? [] : providerChanges(provider, meaningOf)),
     ...(budget === undefined ? [] : [change(['providers', 'daily_budget'], budget)]),
     ...(runtime === undefined ? [] : runtimeChanges(runtime, change)),
     ...channels.flatMap((channel) => channelChanges(channel, change)),
@@ -48,20 +50,6 @@ export function settingChanges(
 }
 
 type Change = (path: readonly string[], value: unknown) => SettingChange;
-
-/** Keeps other settings of the service; without a new key, it keeps the configured one. */
-function providerChanges({ service, kind, baseUrl, key, model }: ProviderTrial, change: Change) {
-  const at = ['providers', 'services', service];
-  return [
-    { ...change(['providers', 'services'], {}), unlessThere: true },
-    change([...at, 'kind'], kind),
-    ...(baseUrl === undefined ? [] : [change([...at, 'base_url'], baseUrl)]),
-    ...(key === undefined
-      ? []
-      : [change([...at, 'api_key'], undefined), change([...at, 'secret'], secretOfService(service))]),
-    change(['providers', 'default'], `${service}/${model}`),
-  ];
-}
 
 function runtimeChanges({ name, allow_fallback_to_native: fallback }: Config['runtime'], change: Change) {
   const native = fallback ? true : undefined;
@@ -96,9 +84,4 @@ function credentialsOfChannel({ form, settings, credentials }: ChannelPlan): rea
     const usual = field === undefined ? key : secretName(field);
     return { name: typeof given === 'string' ? given : usual, value };
   });
-}
-
-/** Names of secrets have no underscore. */
-export function secretOfService(service: string): string {
-  return service.replaceAll('_', '-');
 }

@@ -1,14 +1,15 @@
 /** The conversation: each step asks, tries the answer on the real thing, and asks again when it does not work. */
 import { z } from 'zod';
+import { secretOfService } from '../../config/provider-changes.ts';
 import type { Config } from '../../config/schema.ts';
-import type { ProviderTrial } from '../../host/check-provider.ts';
 import type { ProbedRuntime } from '../../host/geode.ts';
 import { providerKinds } from '../../seams/model.ts';
+import type { ProviderSettings } from '../../seams/provider-setup.ts';
 import type { CliContext } from '../command.ts';
 import { type Ask, type Choice, checkKey, keepsAnyway } from './ask.ts';
 import { askChannels } from './ask-channels.ts';
 import { tryProvider } from './check-plan.ts';
-import { type SetupPlan, type SetupStep, secretOfService } from './plan.ts';
+import type { SetupPlan, SetupStep } from './plan.ts';
 
 type RuntimeName = Config['runtime']['name'];
 
@@ -31,7 +32,7 @@ const kinds = {
   'openai-compatible': { label: 'Another with the API of OpenAI: Ollama, vLLM, OpenRouter, …', model: '' },
 } as const;
 
-async function askProvider(ask: Ask, context: CliContext): Promise<ProviderTrial | undefined> {
+async function askProvider(ask: Ask, context: CliContext): Promise<ProviderSettings | undefined> {
   const { config } = await context.loaded();
   const choices = providerKinds.map((value) => ({ value, label: kinds[value].label }));
   const kind = await ask.choose('Which provider of models?', [

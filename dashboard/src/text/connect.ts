@@ -1,0 +1,25 @@
+/** Words of the form that connects a model. */
+export const connect = {
+  provider: 'Provider',
+  providers: {
+    anthropic: { name: 'Anthropic', what: 'Claude' },
+    openai: { name: 'OpenAI', what: 'GPT' },
+    ollama: { name: 'Ollama', what: 'On this machine' },
+    other: { name: 'Another', what: 'With the API of OpenAI' },
+  },
+  key: 'API key',
+  keyMaybe: 'API key (may be empty)',
+  keyStored: 'API key (empty: the stored one)',
+  model: 'Model',
+  address: 'Address',
+  service: 'Name',
+  test: 'Test',
+  testAgain: 'Test again',
+  testing: 'Asking the model…',
+  save: 'Save and use it',
+  answered: (took: string) => `It answered in ${took}`,
+  testCost: (cost: string) => `The test cost ${cost}`,
+  saved: (model: string) => `Saved. Agents use ${model} now`,
+  another: 'Connect another model',
+  forOperators: 'The operator of this host connects a model:',
+};
