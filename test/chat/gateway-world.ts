@@ -13,8 +13,8 @@ import { type HostWorld, hostWorld } from '../host/world.ts';
 export interface GatewayWorld extends AsyncDisposable {
   readonly telegram: TelegramServer;
   readonly world: HostWorld;
-  /** Starts `geode gateway`, or starts it again after it was killed. */
-  start(): Promise<ChildProcessWithoutNullStreams>;
+  /** Starts `geode gateway`, or starts it again after it was killed; `nodeArgs` are for Node itself. */
+  start(nodeArgs?: readonly string[]): Promise<ChildProcessWithoutNullStreams>;
   geode(args: readonly string[], input?: string): Promise<{ code: number; stdout: string; stderr: string }>;
   /** Lines for a shell in which `geode` is this one. */
   shell(lines: string): Promise<{ code: number; stdout: string; stderr: string }>;
@@ -44,8 +44,8 @@ export async function gatewayWorld(
     }),
   );
   const log: string[] = [];
-  const run = (args: readonly string[]) =>
-    spawn(process.execPath, [geodeProgram, ...args], { env: world.env });
+  const run = (args: readonly string[], nodeArgs: readonly string[] = []) =>
+    spawn(process.execPath, [...nodeArgs, geodeProgram, ...args], { env: world.env });
   const outcome = async (child: ChildProcessWithoutNullStreams, input: string) => {
     child.stdin.end(input);
     const exit = once(child, 'close');
@@ -66,8 +66,8 @@ export async function gatewayWorld(
     log,
     geode,
     shell,
-    async start() {
-      const child = run(['gateway', '--port', '0', '--json']);
+    async start(nodeArgs) {
+      const child = run(['gateway', '--port', '0', '--json'], nodeArgs);
       all.defer(() => ended(child, 'SIGTERM'));
       child.stderr.setEncoding('utf8').on('data', (piece: string) => log.push(piece));
       for await (const line of createInterface({ input: child.stdout }))

@@ -88,3 +88,29 @@ it(
     await expect.poll(() => telegram.shown(ann).join(' '), { timeout: 120_000 }).toContain('Done with it');
   },
 );
+
+it(
+  'warns at the start and refuses /model where the daily budget in dollars cannot limit a model without a price',
+  patience,
+  async () => {
+    const priced = JSON.stringify({ 'scripted/cheap-model': { input: 1, output: 1 } });
+    await using scene = await gatewayWorld(
+      () => ({ text: 'Hello to you.' }),
+      { [ann]: 'ann' },
+      { GEODE_PROVIDERS_DAILY_BUDGET: '1', GEODE_PROVIDERS_PRICES: priced },
+    );
+    const { telegram } = scene;
+    await scene.start();
+    const warning = (model: string) =>
+      `${model} has no price, so the daily budget in dollars does not limit it`;
+    await expect
+      .poll(() => scene.log.join(''), { timeout: 60_000 })
+      .toContain(warning('scripted/some-model'));
+    const shown = () => telegram.shown(ann).join('\n').replaceAll('\\', '');
+    telegram.write(ann, '/model scripted/other-model');
+    await expect.poll(shown, { timeout: 120_000 }).toContain(warning('scripted/other-model'));
+    telegram.write(ann, '/model scripted/cheap-model');
+    await expect.poll(shown, { timeout: 120_000 }).toContain('Now using scripted/cheap-model');
+    expect(shown()).not.toContain(warning('scripted/cheap-model'));
+  },
+);

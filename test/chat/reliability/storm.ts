@@ -4,7 +4,7 @@ import { generator } from '../../fixtures/random.ts';
 import type { TelegramServer } from '../../fixtures/telegram-server.ts';
 import { ended, type GatewayWorld } from '../gateway-world.ts';
 import { disturb, planned } from './disturbances.ts';
-import { type MemoryCurve, MemorySamples } from './memory-samples.ts';
+import { inspected, type MemoryCurve, MemorySamples } from './memory-samples.ts';
 import type { People } from './people.ts';
 
 export interface StormOptions {
@@ -16,6 +16,8 @@ export interface StormOptions {
   readonly seed: number;
   /** How long a gateway that was killed stays away, at most. */
   readonly mostAwayMs: number;
+  /** Whether the memory of a gateway is sampled, which takes an inspector. */
+  readonly samplesMemory: boolean;
   /** Replies that are being sent at this moment. */
   readonly underWay: () => Promise<number>;
   /** Waits until every message has its answer. */
@@ -28,8 +30,8 @@ export interface Storm {
   /** Replies that were being sent when a gateway was killed or all connections were cut. */
   readonly interrupted: number;
   readonly meanStartMs: number;
-  /** Resident, of the gateway that lived longest of all, in MiB. */
-  readonly memory: MemoryCurve;
+  /** Of the gateway that lived longest of all, in MiB; undefined if it was not sampled. */
+  readonly memory: MemoryCurve | undefined;
 }
 
 /**
@@ -43,13 +45,14 @@ const longestSilenceMs = 120_000;
 
 /** People write, gateways are killed and started again, the platform fails: until everything is written. */
 export async function storm(options: StormOptions): Promise<Storm> {
-  const { telegram, gateways, people, messages, kills, seed, mostAwayMs, underWay, settled } = options;
+  const { telegram, gateways, people, messages, kills, seed, mostAwayMs, samplesMemory, underWay, settled } =
+    options;
   const random = generator(seed);
   const plan = planned(kills, Math.floor(messages * shareWithKills), seed + 1);
   const startTimes: number[] = [];
   const start = async (gateway: GatewayWorld) => {
     const began = performance.now();
-    const child = await gateway.start();
+    const child = await gateway.start(samplesMemory ? inspected : []);
     startTimes.push(performance.now() - began);
     return child;
   };
@@ -90,13 +93,18 @@ export async function storm(options: StormOptions): Promise<Storm> {
       });
     }
     await returning;
-    using memory = new MemorySamples(running[0]?.pid);
+    const [gateway] = gateways;
+    const [child] = running;
+    await using memory =
+      samplesMemory && gateway !== undefined && child !== undefined
+        ? await MemorySamples.of(child, gateway.log)
+        : undefined;
     await writing;
     await settled();
     return {
       ...{ kills: killed, drops, interrupted },
       meanStartMs: Math.round(startTimes.reduce((sum, each) => sum + each, 0) / startTimes.length),
-      memory: memory.curve(),
+      memory: memory?.curve(),
     };
   } finally {
     stop.abort();
