@@ -97,7 +97,7 @@ export type AgentEventBody =
   | { readonly type: 'turn-start'; readonly driver: DriverName; readonly message: string }
   /** Another host continues the turn. Text after the last tool result may be repeated. */
   | { readonly type: 'turn-resume' }
-  /** The connection to the model broke: text after the last `usage` is void and will be sent again. */
+  /** The connection to the model broke: text after the last tool result or `usage` is void and will be sent again. */
   | { readonly type: 'answer-restart' }
   /** A piece of the answer. Pieces without another event between them belong together. */
   | { readonly type: 'text'; readonly text: string }

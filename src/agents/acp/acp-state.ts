@@ -20,12 +20,16 @@ const stateSchema = z.object({
   ),
   /** The agent's text since its last tool call. */
   text: z.string(),
+  /** The message of the agent that this text or a thought belongs to, if the agent names its messages. */
+  message: z.string().nullable().default(null),
 });
 
 export type AcpState = z.output<typeof stateSchema>;
 export type AcpCall = AcpState['calls'][string];
 
-const noTurn = { process: null, prompt: null, asked: [], calls: {}, text: '' };
+/** State between two turns of a running program. */
+export const noPrompt = { prompt: null, asked: [], calls: {}, text: '', message: null };
+const noTurn = { process: null, ...noPrompt };
 
 export function stateOf({ state }: DriverTurn): AcpState {
   return stateSchema.safeParse(state).data ?? { session: null, canLoad: false, ...noTurn };

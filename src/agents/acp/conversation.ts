@@ -15,7 +15,7 @@ import type { Process } from '../../seams/process.ts';
 import { type DriverEventBody, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { messageText } from '../programs/message-text.ts';
 import { actOf } from './acp-acts.ts';
-import { type AcpState, withoutProgram } from './acp-state.ts';
+import { type AcpState, noPrompt, withoutProgram } from './acp-state.ts';
 import { JournalStream } from './journal-stream.ts';
 import { eventBodiesOf, eventBodiesOfCall } from './session-updates.ts';
 
@@ -65,7 +65,7 @@ export class AcpConversation implements Disposable {
     this.#connection = client({ name: 'geode' })
       .onNotification('session/update', ({ params }) => {
         if (this.#isLoading || params.sessionId !== this.#state.session) return;
-        const { eventBodies, state: after } = eventBodiesOf(params.update, this.#state);
+        const { eventBodies, state: after } = eventBodiesOf(params.update, this.#state, turn.isResumed);
         this.#state = after;
         if (eventBodies.length > 0) this.#keep({}, eventBodies);
       })
@@ -131,7 +131,7 @@ export class AcpConversation implements Disposable {
       const answer = await unlessStopped(() => asking, signal);
       if (answer === 'stopped') return await this.#stop(asking, sessionId);
       const { text } = this.#state;
-      this.#keepLast({ prompt: null, asked: [], calls: {}, text: '' }, usageOf(answer.value, this.#name));
+      this.#keepLast(noPrompt, usageOf(answer.value, this.#name));
       return endOf(answer.value, text);
     } catch (error) {
       if (signal.aborted) throw error;
@@ -139,7 +139,7 @@ export class AcpConversation implements Disposable {
         this.#turn.keepLast([], withoutProgram(this.#state));
         throw this.#stream.end;
       }
-      this.#keepLast({ prompt: null, asked: [], calls: {}, text: '' });
+      this.#keepLast(noPrompt);
       throw new GeodeError('agent_failed', reasonOf(error), { cause: error });
     }
   }

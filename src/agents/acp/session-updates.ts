@@ -1,5 +1,5 @@
 /** Turns the updates of an ACP agent during a prompt into events of a turn. */
-import type { SessionUpdate, ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
+import type { ContentChunk, SessionUpdate, ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import type { DriverEventBody } from '../driver.ts';
 import { shortened } from '../programs/tool-output.ts';
 import type { AcpCall, AcpState } from './acp-state.ts';
@@ -9,16 +9,13 @@ interface UpdateResult {
   readonly state: AcpState;
 }
 
-export function eventBodiesOf(update: SessionUpdate, state: AcpState): UpdateResult {
+/** `isResumed`: another host started this turn, so an answer may have been cut. */
+export function eventBodiesOf(update: SessionUpdate, state: AcpState, isResumed: boolean): UpdateResult {
   switch (update.sessionUpdate) {
-    case 'agent_message_chunk': {
-      if (update.content.type !== 'text') return { eventBodies: [], state };
-      const { text } = update.content;
-      return { eventBodies: [{ type: 'text', text }], state: { ...state, text: state.text + text } };
-    }
+    case 'agent_message_chunk':
     case 'agent_thought_chunk':
       return update.content.type === 'text'
-        ? { eventBodies: [{ type: 'thinking', text: update.content.text }], state }
+        ? eventBodiesOfText(update, update.content.text, state, isResumed)
         : { eventBodies: [], state };
     case 'tool_call':
     case 'tool_call_update':
@@ -26,6 +23,28 @@ export function eventBodiesOf(update: SessionUpdate, state: AcpState): UpdateRes
     default:
       return { eventBodies: [], state };
   }
+}
+
+/**
+ * The hatch closes with its host, which cuts the model's answer. The agent then asks again, and answers in a new
+ * message: the text and thoughts of the message before it are void, unless a tool call came between.
+ */
+function eventBodiesOfText(
+  { sessionUpdate, messageId }: ContentChunk & Pick<SessionUpdate, 'sessionUpdate'>,
+  text: string,
+  state: AcpState,
+  isResumed: boolean,
+): UpdateResult {
+  const message = messageId ?? null;
+  const isRestart = isResumed && message !== null && state.message !== null && message !== state.message;
+  const isThought = sessionUpdate === 'agent_thought_chunk';
+  return {
+    eventBodies: [
+      ...(isRestart ? [{ type: 'answer-restart' } as const] : []),
+      { type: isThought ? 'thinking' : 'text', text },
+    ],
+    state: { ...state, message, text: (isRestart ? '' : state.text) + (isThought ? '' : text) },
+  };
 }
 
 /** Reports a call once its input is known, and before its result or a question about it. */
@@ -39,12 +58,13 @@ export function eventBodiesOfCall(update: ToolCallUpdate, state: AcpState, isNee
   if (isReady && !call.isReported) eventBodies.push({ type: 'tool-call', id, tool, input });
   if (!isOver) {
     const calls = { ...state.calls, [id]: { ...call, isReported: call.isReported || isReady } };
-    return { eventBodies, state: { ...state, calls, text: '' } };
+    const message = isReady ? null : state.message;
+    return { eventBodies, state: { ...state, calls, text: '', message } };
   }
   const output = shortened(outputOf(update));
   eventBodies.push({ type: 'tool-result', id, tool, output, failed: status === 'failed' });
   const { [id]: _, ...calls } = state.calls;
-  return { eventBodies, state: { ...state, calls, text: '' } };
+  return { eventBodies, state: { ...state, calls, text: '', message: null } };
 }
 
 function callOf(

@@ -41,6 +41,7 @@ export class AnswerPieces {
         return [];
       case 'tool-result':
         this.#sinceTool = '';
+        this.#sinceUsage = '';
         return [text(toolCard({ ...event, input: this.#inputs.get(event.id) }))];
       case 'permission-request':
         return [{ type: 'thinking', text: waiting(event) }];
