@@ -45,6 +45,7 @@ export const settingExamples: Readonly<Record<string, unknown>> = {
   'gateway.metrics': 'loopback',
   'gateway.scope_rates': { 'memory:write': 20 },
   'e2b.templates': { node: 'node:24' },
+  'e2b.domain': 'boxes.example.com',
   'providers.services': {
     ollama: { kind: 'openai-compatible', base_url: 'http://127.0.0.1:11434/v1' },
   },

@@ -33,6 +33,9 @@ export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortS
     await next();
   });
   app.use(requestId({ limitLength: 64 }));
+  // Before the log and the metrics, which are about the API.
+  const { doors = [] } = parts;
+  app.use((context, next) => firstOf(doors, (door) => door.named?.(context, parts)) ?? next());
   app.use(logRequests(parts.log));
   if (parts.measurements !== undefined) app.use(countRequests(parts.measurements));
   app.use(closeWhen(stopping));
@@ -40,7 +43,6 @@ export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.use(secureHeaders({ strictTransportSecurity: false }));
   app.use(checkOrigin(options));
   // One middleware for all routes, so that a key has one allowance.
-  const { doors = [] } = parts;
   const authenticated = authenticate(parts, options, {
     known: (context) => firstOf(doors, (door) => door.caller(context)),
     person: (context) => firstOf(doors, (door) => door.person?.(context)),

@@ -10,6 +10,11 @@ export interface Door {
   caller(context: Context<ApiEnv>): Caller | undefined;
   /** The person that a request names, in the words of the door; believed only from a key with the scope `users`. */
   person?(context: Context<ApiEnv>): string | undefined;
+  /**
+   * Answers a request for a host name of a server in a sandbox; undefined for every other name. Such a name is not the
+   * API: no check of the API applies before.
+   */
+  named?(context: Context<ApiEnv>, parts: ApiParts): Promise<Response> | undefined;
   /** Adds its routes. `authenticated` lets only known callers through and counts their requests. */
   serve(app: OpenAPIHono<ApiEnv>, parts: ApiParts, authenticated: MiddlewareHandler<ApiEnv>): void;
 }

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from 'pino';
 import type { Cancel } from '../base/cancel.ts';
@@ -162,15 +163,17 @@ export interface Caller {
   readonly actsFor: 'self' | 'anyone';
 }
 
-/** Present if the request asks for a WebSocket. */
 export interface Upgrade {
   /** Turns the request into a conversation, handled from its first to its last message. */
   accept(lead: (conversation: SocketConversation) => Promise<void>): void;
 }
 
+/** Hands over the connection of a request that asks for a WebSocket, as it is, to a server in a sandbox. */
+export type TakeOver = (lead: (client: Duplex, head: Buffer) => Promise<void>) => void;
+
 export interface ApiEnv {
-  /** With `reach`: the host itself calls, for a program in that sandbox. */
-  Bindings: HttpBindings & { upgrade?: Upgrade; reach?: ToolReach };
+  /** `upgrade` and `takeOver`: the request asks for a WebSocket. `reach`: the host itself calls, for a program in that sandbox. */
+  Bindings: HttpBindings & { upgrade?: Upgrade; takeOver?: TakeOver; reach?: ToolReach };
   Variables: {
     /** Fires when the server stops. */
     stopping: AbortSignal;

@@ -11,13 +11,14 @@ import { WebSocketServer } from 'ws';
 import { GeodeError } from '../base/errors.ts';
 import { socketProtocol } from '../contract/frames.ts';
 import { SocketConversation } from './conversation.ts';
-import type { ApiEnv, Upgrade } from './environment.ts';
+import type { ApiEnv, TakeOver, Upgrade } from './environment.ts';
 import { errorOf, problemFor } from './problems.ts';
 
 /** A run may send its files in one message. */
 const largestMessageBytes = 64 * 1024 ** 2;
 
-type Fetch = (request: Request, env: HttpBindings & { upgrade: Upgrade }) => Response | Promise<Response>;
+type Bindings = HttpBindings & Required<Pick<ApiEnv['Bindings'], 'upgrade' | 'takeOver'>>;
+type Fetch = (request: Request, env: Bindings) => Response | Promise<Response>;
 
 interface Upgrades {
   /** Ends all conversations; the app refuses new ones. */
@@ -33,6 +34,7 @@ export function serveUpgrades(server: Server, fetch: Fetch, refuseMalformed: (th
     handleProtocols: (offered) => (offered.has(socketProtocol) ? socketProtocol : false),
   });
   const open = new Map<SocketConversation, Promise<void>>();
+  const taken = new Set<Duplex>();
 
   const answer = async (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     const left = new AbortController();
@@ -45,11 +47,21 @@ export function serveUpgrades(server: Server, fetch: Fetch, refuseMalformed: (th
         lead = given;
       },
     };
+    let taker: Parameters<TakeOver>[0] | undefined;
+    const takeOver: TakeOver = (given) => {
+      taker = given;
+    };
     let response: Response;
     try {
-      response = await fetch(requestOf(incoming, left.signal), { incoming, outgoing, upgrade });
+      response = await fetch(requestOf(incoming, left.signal), { incoming, outgoing, upgrade, takeOver });
     } catch (thrown) {
       response = refuseMalformed(thrown);
+    }
+    if (taker !== undefined) {
+      outgoing.destroy();
+      taken.add(socket);
+      socket.once('close', () => taken.delete(socket));
+      return await taker(socket, head);
     }
     if (socket.destroyed) return;
     if (lead === undefined) return refuse(outgoing, response, socket);
@@ -68,6 +80,7 @@ export function serveUpgrades(server: Server, fetch: Fetch, refuseMalformed: (th
         [...open].map(([conversation]) => conversation.close(1012, 'The server is stopping')),
       );
       await Promise.all(open.values());
+      for (const socket of taken) socket.destroy();
     },
   } satisfies Upgrades;
 }

@@ -43,5 +43,16 @@ export const e2bSettings = z
       .record(z.string().min(1), z.string().min(1))
       .default({})
       .describe('images by E2B template name, besides base: { "node": "node:24" }'),
+    domain: z
+      .string()
+      .regex(
+        /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/,
+        'a host name in lower case, with a port if it has one',
+      )
+      .nullable()
+      .default(null)
+      .describe(
+        'servers in sandboxes get the names PORT-ID.DOMAIN, open to everybody who knows the name; *.DOMAIN must lead to this gateway',
+      ),
   })
   .prefault({});

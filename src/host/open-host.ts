@@ -167,8 +167,10 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     });
   const contexts = opened.use(openLiveContexts({ sandboxes, open, events, imageFor: app.imageFor }));
   const previews = opened.use(openPreviews());
-  const { templates } = config.e2b;
-  const e2b = opened.use(openE2b(ledger, { sandboxes, templates, limits: configuredLimits(config), log }));
+  const { templates, domain } = config.e2b;
+  const e2b = opened.use(
+    openE2b(ledger, { sandboxes, templates, domain, limits: configuredLimits(config), log }),
+  );
   const backups = opened.use(openBackups({ loaded, sandboxes, events, log, version }));
   const parts: ApiParts = {
     backups,

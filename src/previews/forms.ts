@@ -13,6 +13,8 @@ type Pair = readonly [name: string, value: string];
 export interface Form {
   /** The URL that the server in the sandbox gets. */
   readonly url: string;
+  /** The host that the server in the sandbox gets; default: the one of the request. */
+  readonly host?: string;
   /** Headers added to every request. */
   readonly asked: readonly Pair[];
   request(pair: Pair): readonly Pair[];

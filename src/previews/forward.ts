@@ -116,7 +116,7 @@ function askThrough(
 ): ClientRequest {
   const asked = httpRequest({
     createConnection: () => tunnel,
-    ...writtenAs(sent, { path: form.url, host: headers.host ?? '', fields: sent.fields, after }),
+    ...writtenAs(sent, { path: form.url, host: form.host ?? headers.host ?? '', fields: sent.fields, after }),
   });
   // A tunnel starts paused. Its head is written separately, because text and bytes written together get mixed up.
   asked.once('socket', () => {

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { eachOf } from '../each-of.ts';
+import { echoServer } from '../fixtures/echo-server.ts';
 import { freePort, type TerminalServer } from '../fixtures/open-terminal-server.ts';
 import { eventually } from './harness.ts';
 
@@ -462,6 +463,33 @@ export function openTerminalContract(scene: TerminalScene): void {
         expect([page.status, page.bytes.toString()]).toEqual([200, 'the page']);
         expect((await ask(`/proxy/${port}/no`)).status).toBe(404);
         expect((await ask('/proxy/1/x')).status).toBe(404);
+      } finally {
+        await ask(`/execute/${id}?force=true`, { method: 'DELETE' });
+      }
+    });
+
+    // The reference server has no WebSockets here.
+    it.skipIf(!scene.isOurs)('DR-2: passes WebSockets to a server by path', async () => {
+      const port = await freePort();
+      await write('echo.py', echoServer(port));
+      const { id } = await run('exec python3 echo.py', { query: '' });
+      try {
+        await eventually(async () => (await ask(`/proxy/${port}/`)).status === 200, 'the server');
+        const said = await new Promise<string>((resolve, reject) => {
+          const headers = {
+            authorization: `Bearer ${server.key}`,
+            'x-user-id': 'ann',
+            'x-session-id': 'one',
+          };
+          const url = `${server.url.replace('http', 'ws')}/proxy/${port}/socket`;
+          const socket = new WebSocket(url, { headers });
+          socket.on('open', () => socket.send('by path')).on('error', reject);
+          socket.on('message', (data) => {
+            resolve(String(data));
+            socket.terminate();
+          });
+        });
+        expect(said).toBe('by path');
       } finally {
         await ask(`/execute/${id}?force=true`, { method: 'DELETE' });
       }

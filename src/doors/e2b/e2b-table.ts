@@ -18,6 +18,8 @@ export const e2bChapter: Chapter = {
     ) STRICT;
     CREATE INDEX e2b_sandboxes_user ON e2b_sandboxes (user, started_at);
     CREATE TABLE e2b_secret (value BLOB NOT NULL) STRICT`,
+    `ALTER TABLE e2b_sandboxes ADD COLUMN is_private INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE e2b_sandboxes ADD COLUMN shown_host TEXT`,
   ],
 };
 
@@ -41,6 +43,10 @@ export interface E2bSandbox {
   readonly onTimeout: (typeof timeoutActions)[number];
   /** Whether a request resumes it while it is paused. */
   readonly autoResume: boolean;
+  /** Its servers need the token of the sandbox, also under their own names. */
+  readonly isPrivate: boolean;
+  /** The host that its servers get in place of their own name; `${PORT}` stands for the port. */
+  readonly shownHost: string | null;
 }
 
 export class E2bTable {
@@ -54,7 +60,8 @@ export class E2bTable {
     const { id, user, kind, template, name, startedAt, endAt, onTimeout } = sandbox;
     this.#ledger.write(
       (sql) => sql.run`INSERT INTO e2b_sandboxes VALUES (${id}, ${user}, ${kind}, ${template}, ${name},
-        ${JSON.stringify(sandbox.metadata)}, ${startedAt}, ${endAt}, ${onTimeout}, ${Number(sandbox.autoResume)})`,
+        ${JSON.stringify(sandbox.metadata)}, ${startedAt}, ${endAt}, ${onTimeout}, ${Number(sandbox.autoResume)},
+        ${Number(sandbox.isPrivate)}, ${sandbox.shownHost})`,
     );
   }
 
@@ -62,6 +69,12 @@ export class E2bTable {
     const row = this.#ledger.read(
       (sql) => sql.get`SELECT * FROM e2b_sandboxes WHERE id = ${id} AND user = ${user}`,
     );
+    return row && sandboxOf(row);
+  }
+
+  /** Of any user: only for requests that name nobody. */
+  find(id: string): E2bSandbox | undefined {
+    const row = this.#ledger.read((sql) => sql.get`SELECT * FROM e2b_sandboxes WHERE id = ${id}`);
     return row && sandboxOf(row);
   }
 
@@ -114,5 +127,7 @@ function sandboxOf(row: Readonly<Record<string, unknown>>): E2bSandbox {
     endAt: row.end_at === null ? null : Number(row.end_at),
     onTimeout: timeoutActions.find((action) => action === row.on_timeout) ?? 'kill',
     autoResume: Number(row.auto_resume) === 1,
+    isPrivate: Number(row.is_private) === 1,
+    shownHost: row.shown_host === null ? null : String(row.shown_host),
   };
 }

@@ -6,8 +6,14 @@ export const networkSchema = z.strictObject({
   allow_internet_access: z.boolean().nullish(),
   allowOut: z.array(z.string()).nullish(),
   denyOut: z.array(z.string()).nullish(),
-  /** Sandboxes are never public here, whatever this setting says. */
+  /** False: servers in the sandbox need its token. */
   allowPublicTraffic: z.boolean().nullish(),
+  maskRequestHost: z
+    .string()
+    .min(1)
+    .max(300)
+    .regex(/^[\x21-\x7e]+$/)
+    .nullish(),
   rules: z.undefined({ error: 'Header rules are not supported: use a binding.' }).optional(),
   egressProxy: z.undefined({ error: 'Custom proxies are not supported.' }).optional(),
 });

@@ -15,13 +15,19 @@ export interface E2b extends Disposable {
   readonly lifetimes: Lifetimes;
   /** Images by template names. */
   readonly templates: Readonly<Record<string, string>>;
+  /** Servers in sandboxes have names below it; null: they have none. */
+  readonly domain: string | null;
   /** For every sandbox created through the E2B API. */
   readonly limits: Limits;
 }
 
 export function openE2b(
   ledger: Ledger,
-  { sandboxes, log, ...settings }: { sandboxes: Sandboxes; log: Log } & Pick<E2b, 'templates' | 'limits'>,
+  {
+    sandboxes,
+    log,
+    ...settings
+  }: { sandboxes: Sandboxes; log: Log } & Pick<E2b, 'templates' | 'domain' | 'limits'>,
 ): E2b {
   const table = new E2bTable(ledger);
   const tokens = new SandboxTokens(table.secret());

@@ -1,10 +1,9 @@
 import type { Context } from 'hono';
-import { callOf } from '../../api/call.ts';
 import type { ApiEnv, Caller } from '../../api/environment.ts';
 import { startedSandbox } from '../../api/sandbox-of.ts';
 import { signalOf } from '../../api/streams.ts';
 import { GeodeError } from '../../base/errors.ts';
-import type { PersistentSandbox } from '../../seams/persistent.ts';
+import type { PersistentSandbox, UserSandboxes } from '../../seams/persistent.ts';
 import type { E2bSandbox } from './e2b-table.ts';
 import { defaultLifetimeMs } from './lifetimes.ts';
 import type { E2b } from './open-e2b.ts';
@@ -46,21 +45,26 @@ function sandboxOf({ table }: E2b, { req, var: { caller } }: Context<ApiEnv>): E
   );
 }
 
-/** Resumes a paused sandbox if it was created with auto-resume; otherwise refuses the request. */
 export function reachIn(e2b: E2b): ReachSandbox {
-  return async (context) => {
-    const known = sandboxOf(e2b, context);
-    const { id, autoResume } = known;
-    const isPaused =
-      stateOf(await context.var.sandboxes.inspect(id, { signal: signalOf(context) })) === 'paused';
-    if (isPaused && !autoResume)
-      throw new GeodeError('sandbox_paused', 'The sandbox is paused.', {
-        hint: 'Connect to it to resume it.',
-      });
-    const sandbox = await startedSandbox(callOf(context), id);
-    if (isPaused) await e2b.lifetimes.set(known, defaultLifetimeMs);
-    return sandbox;
-  };
+  return (context) => opened(e2b, context.var.sandboxes, sandboxOf(e2b, context), signalOf(context));
+}
+
+/** Resumes a paused sandbox if it was created with auto-resume; otherwise refuses the request. */
+export async function opened(
+  { lifetimes }: E2b,
+  sandboxes: UserSandboxes,
+  known: E2bSandbox,
+  signal: AbortSignal,
+): Promise<PersistentSandbox> {
+  const { id, autoResume } = known;
+  const isPaused = stateOf(await sandboxes.inspect(id, { signal })) === 'paused';
+  if (isPaused && !autoResume)
+    throw new GeodeError('sandbox_paused', 'The sandbox is paused.', {
+      hint: 'Connect to it to resume it.',
+    });
+  const sandbox = await startedSandbox({ sandboxes, signal }, id);
+  if (isPaused) await lifetimes.set(known, defaultLifetimeMs);
+  return sandbox;
 }
 
 const signatureShape = /^v1_[A-Za-z0-9+/]{43}$/;

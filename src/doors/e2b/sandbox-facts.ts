@@ -18,7 +18,7 @@ export function stateOf({ state }: SandboxStatus): 'running' | 'paused' {
 }
 
 export function factsOf(
-  { limits: { cpus, memoryBytes, diskBytes } }: E2b,
+  { limits: { cpus, memoryBytes, diskBytes }, domain }: E2b,
   known: E2bSandbox,
   status: SandboxStatus,
 ) {
@@ -33,12 +33,13 @@ export function factsOf(
     memoryMB: mebibytes(memoryBytes),
     diskSizeMB: mebibytes(diskBytes),
     metadata: known.metadata,
+    ...(domain !== null && { domain }),
     state: stateOf(status),
     envdVersion,
   };
 }
 
-export function openedAnswer({ tokens }: E2b, sandbox: E2bSandbox): object {
+export function openedAnswer({ tokens, domain }: E2b, sandbox: E2bSandbox): object {
   const token = tokens.of(sandbox);
   return {
     sandboxID: sandbox.id,
@@ -47,6 +48,7 @@ export function openedAnswer({ tokens }: E2b, sandbox: E2bSandbox): object {
     envdVersion,
     envdAccessToken: token,
     trafficAccessToken: token,
+    ...(domain !== null && { domain }),
   };
 }
 

@@ -119,6 +119,8 @@ async function create(
     metadata: metadata ?? {},
     onTimeout: wanted.autoPause !== true ? 'kill' : wanted.autoPauseMemory === false ? 'stop' : 'pause',
     autoResume: wanted.autoResume?.enabled === true,
+    isPrivate: network?.allowPublicTraffic === false,
+    shownHost: network?.maskRequestHost ?? null,
   });
   const snapshot = e2b.table.get(context.var.caller.user, template);
   return await begin(context, e2b, { made, timeout: wanted.timeout }, async () => {
@@ -177,6 +179,7 @@ export function newRow(
   return {
     ...{ id: newId(), user: caller.user, kind: 'sandbox', template, name: null, metadata: {} },
     ...{ startedAt: Date.now(), endAt: null, onTimeout: 'kill', autoResume: false },
+    ...{ isPrivate: false, shownHost: null },
     ...more,
   };
 }
@@ -245,8 +248,9 @@ async function forkAll(context: Context<ApiEnv>, e2b: E2b): Promise<Response> {
   );
   const results: object[] = [];
   for (let number = 0; number < count; number += 1) {
-    const { template, metadata, onTimeout, autoResume } = source;
-    const made = newRow(context, template, { metadata, onTimeout, autoResume });
+    const { template, metadata, onTimeout, autoResume, isPrivate, shownHost } = source;
+    const more = { metadata, onTimeout, autoResume, isPrivate, shownHost };
+    const made = newRow(context, template, more);
     try {
       await begin(context, e2b, { made, timeout }, async () => {
         await context.var.sandboxes.fork(source.id, made.id, { signal: signalOf(context) });

@@ -16,6 +16,7 @@ import { codeRoutes } from './code-routes.ts';
 import { connectError } from './connect-protocol.ts';
 import { fileRoutes } from './file-routes.ts';
 import { filesystemCalls } from './filesystem-calls.ts';
+import { answerNamed } from './host-names.ts';
 import type { E2b } from './open-e2b.ts';
 import { processCalls } from './process-calls.ts';
 import { reachIn, tokenCaller } from './reach.ts';
@@ -29,6 +30,7 @@ export function e2bDoor(e2b: E2b): Door {
   return {
     paths: ['/e2b/*', '/files'],
     caller: (context) => tokenCaller(e2b, context),
+    named: (context, parts) => answerNamed(context, e2b, parts),
     serve: (app, parts, authenticated) => serveE2b(app, parts, authenticated, e2b),
   };
 }

@@ -1,11 +1,11 @@
 /** Servers in the sandbox: which ports listen, and their pages by path. */
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import type { ApiEnv } from '../../api/environment.ts';
 import { signalOf } from '../../api/streams.ts';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
-import { forwardByPath } from '../../previews/forward-by-path.ts';
+import { formByPath } from '../../previews/form-by-path.ts';
 import { listeningPorts } from '../../sandboxes/listening-ports.ts';
+import { forwardThrough } from '../forward-through.ts';
 import type { Places } from './place.ts';
 import type { WireDoor } from './routes.ts';
 
@@ -32,10 +32,9 @@ async function proxied(context: Context<ApiEnv>, places: Places): Promise<Respon
       cause: error,
     });
   });
-  const { incoming, outgoing } = context.env;
+  const { incoming } = context.env;
   const [prefix = '', rest = '/'] = parted(incoming.url ?? '/', port);
-  await forwardByPath(incoming, outgoing, { prefix, rest, dial: async () => tunnel });
-  return RESPONSE_ALREADY_SENT.clone();
+  return await forwardThrough(context, tunnel, formByPath(incoming, prefix, rest));
 }
 
 function parted(url: string, port: number): readonly [string, string] {
