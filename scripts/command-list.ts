@@ -41,6 +41,7 @@ const order = [
   'agent',
   'agent ls',
   'agent log',
+  'replay',
   'agent interrupt',
   'agent stop',
   'claude',

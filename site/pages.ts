@@ -34,6 +34,7 @@ export const sections: readonly Section[] = [
       'egress.md',
       'approvals.md',
       'agents.md',
+      'replay.md',
       'gateway.md',
       'memory.md',
       'solve.md',

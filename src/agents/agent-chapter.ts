@@ -74,5 +74,6 @@ export const agentChapter: Chapter = {
       events TEXT NOT NULL
     ) STRICT;
     CREATE INDEX agent_transcript_of ON agent_transcript (user, chat, number)`,
+    'ALTER TABLE agent_transcript ADD COLUMN recording TEXT',
   ],
 };

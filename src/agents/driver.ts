@@ -2,6 +2,7 @@
 
 import type { Cancel } from '../base/cancel.ts';
 import type { AgentEventBody, AgentResult, Audience, DriverName, PermissionAnswer } from '../seams/agent.ts';
+import type { EgressSpec } from '../seams/egress.ts';
 import type { PersistentSandbox, UserSandboxes } from '../seams/persistent.ts';
 import type { TerminalSize } from '../seams/process.ts';
 import type { Act } from './permission-policy.ts';
@@ -78,6 +79,24 @@ export interface TurnEnd {
   readonly text: string;
 }
 
+/** A recorded turn that runs again in a sealed copy of its sandbox. */
+export interface DriverReplay
+  extends Pick<DriverTurn, 'user' | 'conversation' | 'turn' | 'sandbox' | 'signal'> {
+  /** The events of the recorded turn, the first and the last included. */
+  readonly recorded: readonly AgentEventBody[];
+  /** null: the recorded answers. */
+  readonly model: string | null;
+  /** `served`: the result of this call comes from the recording. */
+  note(event: DriverEventBody, served?: boolean): void;
+  /** A limit of this replay, in a sentence. */
+  limit(text: string): void;
+}
+
+export interface ReplayEnd {
+  readonly outcome: TurnEnd['outcome'] | 'recording-end';
+  readonly text: string;
+}
+
 export interface AgentDriver extends Partial<Disposable> {
   readonly name: DriverName;
   /** Its turns accept messages while they run. */
@@ -103,6 +122,14 @@ export interface AgentDriver extends Partial<Disposable> {
   adopt?(conversation: number, state: unknown, sandboxes: UserSandboxes, chat: string): void;
   /** Missing for agents without a screen of their own. */
   readonly terminal?: AgentScreen;
+  /** Runs a recorded turn again. Failures are thrown. Missing for drivers that cannot. */
+  readonly replay?: {
+    /** The network policy of the copy: what the named model needs, and nothing else. */
+    egress(model: string | null): EgressSpec;
+    /** Throws for a model that is unknown or a recording that it cannot use, before anything is made. */
+    check(model: string | null): void;
+    run(replay: DriverReplay): Promise<ReplayEnd>;
+  };
   /** Ends what the conversation keeps running between turns, and deletes its stored state. */
   stop?(state: unknown, sandboxes: UserSandboxes, chat: string): Promise<void>;
 }

@@ -317,7 +317,7 @@ class HostedAgents implements Agents {
   /** Null where workspaces have no undo points: then there are no file events. */
   async #mark({ snapshots, chat }: PersistentSandbox): Promise<string | null> {
     try {
-      return (await snapshots?.mark())?.name ?? null;
+      return (await snapshots?.mark({ forTurn: true }))?.name ?? null;
     } catch (error) {
       this.#log.warn({ err: error, chat }, 'no undo point before the turn of an agent');
       return null;

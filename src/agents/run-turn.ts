@@ -8,6 +8,7 @@ import { askPerson } from './ask-person.ts';
 import type { ConversationRow, ConversationTable } from './conversation-table.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from './driver.ts';
 import { openCalls, unfinished } from './open-calls.ts';
+import { recordingFormat } from './transcript.ts';
 import { cleaned, TurnEvents } from './turn-events.ts';
 import type { TurnRow, TurnTable } from './turn-table.ts';
 
@@ -35,6 +36,10 @@ const mostChanges = 500;
 /** Folders in the workspace where agents store their sessions. */
 const ownFolder = '.geode';
 
+export function isOwnPath(path: string): boolean {
+  return path === ownFolder || path.startsWith(`${ownFolder}/`);
+}
+
 /**
  * Runs one turn from its first event, or from where an earlier host stopped, to its last. Never throws. Undefined:
  * the host ends first, and the turn stays open for the next one.
@@ -52,9 +57,13 @@ export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentE
     const { eventBodies: rest, state } = events.rest();
     const known = [...turns.ofTurn(row), ...rest];
     const open = openCalls(known).map((call) => unfinished(call, 'The turn ended during this call.'));
-    const changes = await changesOf(sandbox, row, log);
+    const after = await markEnd(sandbox, row, log);
+    const changes = await changesOf(sandbox, row, after, log);
     const facts = { ...last, ...(last.type === 'result' && sumOf(known, row)) };
-    turns.endTurn(row, [...rest, ...open, ...changes, cleaned(facts, parts.secrets)], keepEvents, state);
+    const { snapshot: before, attachments } = row;
+    turns.endTurn(row, [...rest, ...open, ...changes, cleaned(facts, parts.secrets)], keepEvents, state, {
+      ...{ format: recordingFormat, before, after, attachments, model: conversation.model },
+    });
     notifyReaders();
     return facts;
   } catch (error) {
@@ -124,17 +133,34 @@ function failure(thrown: unknown): AgentEventBody {
   return { type: 'error', code, message, hint };
 }
 
+/** The workspace after the turn, for a replay; null where there are no points. */
+async function markEnd(
+  { snapshots, chat }: PersistentSandbox,
+  { snapshot }: TurnRow,
+  log: Log,
+): Promise<string | null> {
+  if (snapshots === undefined || snapshot === null) return null;
+  try {
+    return (await snapshots.markTurnEnd()).name;
+  } catch (error) {
+    log.warn({ err: error, chat }, 'the workspace after a turn could not be saved for a replay');
+    return null;
+  }
+}
+
 /** Changes since the undo point before the turn. Without undo points, file events are left out. */
 async function changesOf(
   { snapshots, chat }: PersistentSandbox,
   { snapshot }: TurnRow,
+  after: string | null,
   log: Log,
 ): Promise<readonly AgentEventBody[]> {
   if (snapshots === undefined || snapshot === null) return [];
   const changes: AgentEventBody[] = [];
   try {
-    for await (const { path, change } of snapshots.diff(`undo:${snapshot}`)) {
-      if (path === ownFolder || path.startsWith(`${ownFolder}/`)) continue;
+    const to = after === null ? undefined : `turn:${after}`;
+    for await (const { path, change } of snapshots.diff(`undo:${snapshot}`, { to })) {
+      if (isOwnPath(path)) continue;
       changes.push({ type: 'file-change', path, change });
       if (changes.length === mostChanges) break;
     }

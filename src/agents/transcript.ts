@@ -5,14 +5,34 @@ import type { TurnRow } from './turn-table.ts';
 
 const pageSize = 50;
 
+/** The version of the recordings that this Geode writes and reads. */
+export const recordingFormat = 1;
+
+/** The record that a replay needs besides the events of a turn. */
+export interface TurnRecording {
+  readonly format: typeof recordingFormat;
+  /** The points `turn:NAME` of the workspace before and after it; null: none could be saved. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** The model that was chosen for the conversation; null: the configured one. */
+  readonly model: string | null;
+  readonly attachments: readonly string[];
+}
+
 /** Stores an ended turn permanently: its events are deleted when there are too many, and with their conversation. */
-export function recordTurn(sql: Sql, { id: turn, conversation }: TurnRow, now: number): void {
+export function recordTurn(
+  sql: Sql,
+  { id: turn, conversation }: TurnRow,
+  now: number,
+  recording: TurnRecording | null,
+): void {
   const events = sql.all`SELECT body FROM agent_events WHERE conversation = ${conversation}
     AND seq >= (SELECT first_seq FROM agent_turns WHERE id = ${turn}) AND turn = ${turn} ORDER BY seq`.map(
     ({ body }) => JSON.parse(String(body)) as AgentEventBody,
   );
-  sql.run`INSERT INTO agent_transcript (user, chat, conversation, turn, driver, started_at, ended_at, events)
-    SELECT c.user, c.chat, c.id, t.id, c.driver, t.started_at, ${now}, ${JSON.stringify(joined(events))}
+  sql.run`INSERT INTO agent_transcript (user, chat, conversation, turn, driver, started_at, ended_at, events, recording)
+    SELECT c.user, c.chat, c.id, t.id, c.driver, t.started_at, ${now}, ${JSON.stringify(joined(events))},
+      ${recording === null ? null : JSON.stringify(recording)}
     FROM agent_turns t JOIN agent_conversations c ON c.id = t.conversation WHERE t.id = ${turn}
     ON CONFLICT (turn) DO NOTHING`;
 }

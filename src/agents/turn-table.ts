@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Sql } from '../ledger/sql.ts';
 import type { AgentEvent, AgentEventBody } from '../seams/agent.ts';
 import type { ConversationRow } from './conversation-table.ts';
-import { recordTurn } from './transcript.ts';
+import { recordTurn, type TurnRecording } from './transcript.ts';
 
 export interface TurnRow {
   readonly id: string;
@@ -93,11 +93,17 @@ export class TurnTable {
   }
 
   /** The last events of a turn, with the driver's state. Only the newest events of a conversation are kept. */
-  endTurn(turn: TurnRow, eventBodies: readonly AgentEventBody[], keepEvents: number, state?: unknown): void {
+  endTurn(
+    turn: TurnRow,
+    eventBodies: readonly AgentEventBody[],
+    keepEvents: number,
+    state?: unknown,
+    recording: TurnRecording | null = null,
+  ): void {
     const now = Date.now();
     this.#ledger.write((sql) => {
       addEvents(sql, turn, eventBodies, state);
-      recordTurn(sql, turn, now);
+      recordTurn(sql, turn, now, recording);
       sql.run`UPDATE agent_turns SET ended_at = ${now} WHERE id = ${turn.id}`;
       sql.run`UPDATE agent_conversations SET active_at = ${now} WHERE id = ${turn.conversation}`;
       sql.run`DELETE FROM agent_events WHERE conversation = ${turn.conversation} AND seq <= (

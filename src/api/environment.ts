@@ -27,6 +27,7 @@ import type { Measurements } from '../seams/measurements.ts';
 import type { Memory, MemoryStore } from '../seams/memory.ts';
 import type { Sandboxes, UserSandboxes } from '../seams/persistent.ts';
 import type { ProviderSetup } from '../seams/provider-setup.ts';
+import type { Replays } from '../seams/replay.ts';
 import type { PullEvent } from '../seams/run.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
 import type { ToolReach, ToolSessions } from '../seams/tools.ts';
@@ -60,6 +61,8 @@ export interface ApiParts {
   readonly approvals?: Approvals;
   /** Conversations with agents in sandboxes. */
   readonly agents?: Agents;
+  /** Plays recorded turns of agents again. */
+  readonly replays?: Replays;
   readonly solves?: OpenedSolves;
   readonly open?: OpenFresh;
   /** Maximum limits for callers without the scope `admin`; left out: Geode's own maxima. */

@@ -29,6 +29,7 @@ import { snapshotHandlers } from './handlers/snapshots.ts';
 import { socketHandlers } from './handlers/sockets.ts';
 import { solveHandlers } from './handlers/solves.ts';
 import { toolHandlers } from './handlers/tools.ts';
+import { turnHandlers } from './handlers/turns.ts';
 import { serveWebhooks } from './handlers/webhooks.ts';
 import { serve } from './serve.ts';
 
@@ -63,6 +64,7 @@ export function serveParts(app: OpenAPIHono<ApiEnv>, parts: ApiParts, { failureR
   if (contexts !== undefined) serve(app, contract.contexts, contextHandlers(contexts));
   if (events !== undefined) serve(app, contract.events, eventHandlers(events));
   if (agents !== undefined) serve(app, contract.agents, agentHandlers(agents));
+  if (parts.replays !== undefined) serve(app, contract.turns, turnHandlers(parts.replays));
   if (solves !== undefined) {
     serve(app, contract.solves, solveHandlers(solves.of, egress));
     serve(app, contract.crystals, crystalHandlers(solves, egress));

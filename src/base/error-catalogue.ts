@@ -269,6 +269,11 @@ export const errorCatalogue = {
     status: 409,
     hint: "Use the conversation's driver and model, or delete it (`geode agent stop`) and start a new one.",
   },
+  turn_not_found: { status: 404, hint: 'List the turns of a chat: `geode replay CHAT`.' },
+  turn_not_recorded: {
+    status: 409,
+    hint: 'Choose a later turn: `geode replay CHAT` shows which can be played again.',
+  },
   agent_unavailable: {
     status: 422,
     hint: "Install the agent's program in the image, or set its folder in the config: see docs/agents.md.",

@@ -168,6 +168,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/agent/log.ts')).agentLogCommand,
   },
   {
+    name: 'replay',
+    summary: 'Play a recorded turn of an agent again, or try another model on it',
+    load: async () => (await import('./commands/replay.ts')).replayCommand,
+  },
+  {
     name: 'agent interrupt',
     summary: 'Stop the current turn',
     load: async () => (await import('./commands/agent/interrupt.ts')).agentInterruptCommand,

@@ -18,6 +18,7 @@ import type { ApiConnection } from './send.ts';
 import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { type RemoteTools, remoteTools } from './tools.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
+import { type RemoteTurns, remoteTurns } from './turns.ts';
 
 export { GeodeError, isGeodeError } from '../base/errors.ts';
 export type { RemoteAgents } from './agents.ts';
@@ -44,6 +45,7 @@ export type { RemoteSnapshots } from './snapshots.ts';
 export type { SocketProcess } from './socket-process.ts';
 export type { RemoteCrystal, RemoteCrystalChange, RemoteSolve, RemoteSolveRequest } from './solve.ts';
 export type { RemoteSandboxTools, RemoteTools } from './tools.ts';
+export type { RemoteTurns } from './turns.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;
@@ -61,6 +63,8 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly chats: RemoteChats;
   /** Conversations with agents in sandboxes. */
   readonly agents: RemoteAgents;
+  /** Recorded turns of agents, and their replays. */
+  readonly turns: RemoteTurns;
   readonly backups: RemoteBackups;
   readonly providers: RemoteProviders;
   /** Requests that wait for the user's decision. */
@@ -87,6 +91,7 @@ function clientOf(connection: ApiConnection): GeodeClient {
     tools: remoteTools(connection),
     images: remoteImages(connection),
     agents: remoteAgents(connection),
+    turns: remoteTurns(connection),
     chats: remoteChats(connection),
     approvals: remoteApprovals(connection),
     backups: remoteBackups(connection),

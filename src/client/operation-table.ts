@@ -235,6 +235,10 @@ export const operationTable = {
     servers: {"route":"GET /api/v1/tools/servers","gives":"json","field":"servers"},
     calls: {"route":"GET /api/v1/tools/calls","query":["chat","limit"],"gives":"json","field":"calls"},
   },
+  turns: {
+    list: {"route":"GET /api/v1/agents/{chat}/turns","gives":"json","field":"turns"},
+    replay: {"route":"POST /api/v1/agents/{chat}/turns/{turn}/replay","sends":"json","gives":"events","eventFree":{"input":true,"details":{"*":true}}},
+  },
   webhooks: {
     confirm: {"route":"GET /webhooks/{channel}","query":["hub.mode","hub.verify_token","hub.challenge"],"gives":"nothing"},
     take: {"route":"POST /webhooks/{channel}","sends":"*/*","gives":"nothing"},

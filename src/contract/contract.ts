@@ -26,6 +26,7 @@ import { snapshots } from './snapshots.ts';
 import { sockets } from './sockets.ts';
 import { crystals, solves } from './solve.ts';
 import { tools } from './tools.ts';
+import { turns } from './turns.ts';
 import { webhooks } from './webhooks.ts';
 
 export const contract = {
@@ -59,6 +60,7 @@ export const contract = {
   sockets,
   solves,
   tools,
+  turns,
   webhooks,
 };
 

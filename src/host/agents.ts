@@ -4,6 +4,7 @@ import { claudeDriver } from '../agents/claude/claude.ts';
 import { codexDriver } from '../agents/codex/codex.ts';
 import type { AgentDriver } from '../agents/driver.ts';
 import { openAgents } from '../agents/open-agents.ts';
+import { openReplays } from '../agents/replay/open-replays.ts';
 import type { AgentPlace } from '../agents/sandboxed/place.ts';
 import { sandboxedDriver } from '../agents/sandboxed/sandboxed.ts';
 import type { Cancel } from '../base/cancel.ts';
@@ -18,6 +19,7 @@ import type { UserSchedules } from '../seams/chat.ts';
 import type { EventSink } from '../seams/events.ts';
 import type { MemoryStore } from '../seams/memory.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
+import type { Replays } from '../seams/replay.ts';
 import type { ToolSessions } from '../seams/tools.ts';
 import type { Geode } from './geode.ts';
 import type { ConfiguredModels } from './models.ts';
@@ -38,13 +40,16 @@ interface AgentParts {
 }
 
 /** The agents of the config. No model is called until a message arrives or a turn has to be resumed. */
-export function openConfiguredAgents(config: Config, parts: AgentParts): Agents {
+export function openConfiguredAgents(
+  config: Config,
+  parts: AgentParts,
+): { readonly agents: Agents; readonly replays: Replays } {
   const { agents, claude, codex, acp, providers } = config;
   const { ledger, sandboxes, approvals, events, log, tools } = parts;
   const prices = { ...knownPrices, ...providers.prices };
   const limits = agentLimits(config);
-  return openAgents({
-    ...{ ledger, sandboxes, approvals, events, log },
+  const shared = {
+    ...{ ledger, sandboxes, log },
     drivers: [
       ownDriver(config, parts, prices),
       claudeDriver({
@@ -59,13 +64,19 @@ export function openConfiguredAgents(config: Config, parts: AgentParts): Agents 
         acpDriver({ ...agent, name, idleMs: acp.idle * 1000, beginMs: acp.begin * 1000, tools, limits }),
       ),
     ],
-    driver: agents.driver,
-    allow: agents.allow,
     turnTimeoutMs: agents.turn_timeout * 1000,
-    unattendedTimeoutMs: agents.unattended_timeout * 1000,
-    keepEvents: agents.keep_events,
     secrets: Object.values(providers.services).flatMap(({ api_key: key }) => key ?? []),
-  });
+  };
+  return {
+    agents: openAgents({
+      ...{ ...shared, approvals, events },
+      driver: agents.driver,
+      allow: agents.allow,
+      unattendedTimeoutMs: agents.unattended_timeout * 1000,
+      keepEvents: agents.keep_events,
+    }),
+    replays: openReplays(shared),
+  };
 }
 
 /** The loop of Geode's own agent: on this host, or in the sandbox of each chat. */

@@ -148,13 +148,13 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   if (config.container_agent.enabled && channels === 'all') await place({ signal: lock.signal });
   if (tends === 'all') keepAgentsReady(opened, config, { place, sandboxes, log });
   let chats: Chats | undefined;
-  const agents = opened.use(
-    openConfiguredAgents(config, {
-      schedules: (user) => chats?.of(user).schedules,
-      ...{ ledger, sandboxes, models, memory, approvals, events, log, app, place },
-      tools: tools.sessions,
-    }),
-  );
+  const { agents, replays } = openConfiguredAgents(config, {
+    schedules: (user) => chats?.of(user).schedules,
+    ...{ ledger, sandboxes, models, memory, approvals, events, log, app, place },
+    tools: tools.sessions,
+  });
+  opened.use(agents);
+  opened.use(replays);
   chats = opened.use(
     await openConfiguredChats(config, { agents, approvals, sandboxes, events, log, channels, models }),
   );
@@ -187,6 +187,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     chats,
     previews,
     agents,
+    replays,
     solves,
     memory,
     keys,

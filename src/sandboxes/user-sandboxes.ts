@@ -60,7 +60,7 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
         return entry !== undefined;
       }),
 
-    fork: (chat, to, { snapshot, live = false, checkpoint, ...cancel } = {}) =>
+    fork: (chat, to, { snapshot, live = false, checkpoint, sealed, ...cancel } = {}) =>
       registry.inTurns(user, [chat, to], cancel, async () => {
         const source = await registry.get(user, chat);
         await registry.checkFree(user, to);
@@ -68,8 +68,9 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
         const { workspaces } = registry.runtimeOf(source);
         if (workspaces === undefined) throw notHere();
         const freezer = registry.heldOf(source)?.sandbox.freezer;
-        const egress = registry.egress.remembered(source.id);
-        const spec = { ...source.spec, runtime: source.runtime, ...(egress && { egress }) };
+        if (sealed !== undefined) checkSealable(source);
+        const { egress = registry.egress.remembered(source.id), ...changed } = sealed ?? {};
+        const spec = { ...source.spec, ...changed, runtime: source.runtime, ...(egress && { egress }) };
         const fill = async (id: string) => {
           await using from = await workspaces.hold(source.id);
           await using into = await workspaces.hold(id);
@@ -156,6 +157,20 @@ export function userSandboxes(registry: Registry, name: string): UserSandboxes {
 function otherEgress(): GeodeError {
   return new GeodeError('sandbox_exists', 'The sandbox of this chat has another network policy.', {
     hint: 'Change its policy with geode egress allow and deny, or leave out --allow and --bind.',
+  });
+}
+
+/** Sealed means that nothing in the copy can change anything outside of it. */
+function checkSealable({ runtime, spec: { network = 'none', mounts = [] } }: SandboxRow): void {
+  const open =
+    runtime === 'native'
+      ? 'runs without walls'
+      : network === 'none'
+        ? mounts.some(({ writable }) => writable) && 'has a writable mount'
+        : `has the network "${network}"`;
+  if (open === false) return;
+  throw new GeodeError('cannot_enforce', `The sandbox ${open}, so a copy of it would not be sealed.`, {
+    hint: 'Use a sandbox with walls, without a network of its own and without writable mounts.',
   });
 }
 

@@ -115,6 +115,16 @@ export interface ForkOptions {
   readonly live?: boolean | undefined;
   /** With `live`: the checkpoint to copy, in place of this moment. */
   readonly checkpoint?: string | undefined;
+  /**
+   * These labels and this network policy in place of the source's own. Throws `cannot_enforce` for a source whose copy
+   * could still change something outside: without walls, with its own network, or with a writable mount.
+   */
+  readonly sealed?: SealedFork | undefined;
+}
+
+export interface SealedFork {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly egress: EgressSpec;
 }
 
 /**

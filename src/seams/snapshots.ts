@@ -15,6 +15,9 @@ export interface WorkspacePlace {
 /** Kept until it is removed. Undo points are removed at the next commands. */
 export type SnapshotKind = 'kept' | 'undo';
 
+/** Points before and after a turn of an agent are not listed. */
+export type PointKind = SnapshotKind | 'turn';
+
 export interface Snapshot {
   readonly name: string;
   readonly kind: SnapshotKind;
@@ -104,7 +107,7 @@ export interface Snapshots {
   restore(name: string, options?: Freezing & Cancel): Promise<Restored>;
   /**
    * Yields the differences between a snapshot and a later one, or the current workspace, in order of names, a folder
-   * before its content. `undo` is the last undo point, `undo:NAME` the one that `mark` named so.
+   * before its content. `undo` is the last undo point, `undo:NAME` the one that `mark` named so, `turn:NAME` a point of a turn.
    */
   diff(from: string, options?: { readonly to?: string | undefined } & Cancel): AsyncIterable<Change>;
   /**
@@ -118,8 +121,16 @@ export interface Snapshots {
   ): Promise<string>;
   /** Returns true if it existed. Frees the space that only this snapshot used. */
   remove(name: string, options?: Cancel): Promise<boolean>;
-  /** Takes an undo point. Call it before a command whose file changes may be undone. */
-  mark(options?: Freezing & Cancel): Promise<Snapshot>;
+  /**
+   * Takes an undo point. Call it before a command whose file changes may be undone. `forTurn` also stores it as
+   * `turn:NAME`, which later commands do not remove.
+   */
+  mark(options?: { readonly forTurn?: boolean } & Freezing & Cancel): Promise<Snapshot>;
+  /**
+   * Saves the workspace at the end of an agent's turn as `turn:NAME`. The points of the latest turns are kept; they are
+   * not listed.
+   */
+  markTurnEnd(options?: Freezing & Cancel): Promise<Snapshot>;
   /** Restores the last undo point and drops it; the next undo goes one step further back. */
   undo(options?: Freezing & Cancel): Promise<Restored>;
 }

@@ -196,6 +196,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('agent', ['-m', 'a question']);
     await values('agent ls');
     await values('agent log', ['agent']);
+    await values('replay', ['agent']);
     await values('agent interrupt', ['agent']);
     await values('agent stop', ['agent']);
     await values('chat', ['plans', '-m', 'a question']);

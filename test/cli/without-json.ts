@@ -14,6 +14,7 @@ export const linesOfJson: Readonly<Record<string, string>> = {
   'approvals watch': 'prints each approval as it comes',
   'chat export': 'prints what is kept record by record',
   'memory export': 'prints entry by entry',
+  replay: 'prints what a replay does as it comes',
   repl: 'prints the result of each statement',
   run: 'prints the events of a run as they come',
   'sandbox logs': 'prints a line of a journal as it comes',

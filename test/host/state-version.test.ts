@@ -53,6 +53,7 @@ const wordsOf: Readonly<Record<string, readonly string[]>> = {
   'agent log': chat,
   'agent interrupt': chat,
   'agent stop': chat,
+  replay: ['demo', 'last'],
   claude: ['demo'],
   chat: ['demo', '-m', 'hello'],
   'chat export': chat,

@@ -76,7 +76,7 @@ export async function wholeUser(
     // This runtime saves no memory: a checkpoint is there for nobody.
     checkpoint: 'ready',
     ...{ process, snapshot: 'point', name: 'token', key: ids.crystal ?? '', approval: ids.approval ?? '' },
-    ...{ image: 'base', code: 'ABC234', channel: 'web', sender: user },
+    ...{ image: 'base', code: 'ABC234', channel: 'web', sender: user, turn: 'last' },
   };
   const byPath: readonly (readonly [RegExp, string, string | undefined])[] = [
     [/\/agents\//, 'chat', 'talk'],
@@ -107,6 +107,7 @@ export async function wholeUser(
     ],
     ...[`sandboxes/room/processes`, `contexts/${ids.context}/cells`, 'contexts', `runs/${ids.run}`],
     ...[`solve/${ids.solve}`, 'solve', 'crystals', 'agents', 'agents/talk/events?follow=false', 'chats'],
+    'agents/talk/turns',
     ...['chats/line/events?follow=false', 'chats/line/export', 'schedules', 'approvals?state=all', 'tools'],
     ...['egress/bindings', 'egress/default', 'egress/grants', 'egress/log', 'secrets'],
   ];

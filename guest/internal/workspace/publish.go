@@ -34,6 +34,18 @@ func (s *store) publish(about summary, tree *node, sync bool) error {
 	return err
 }
 
+// publishAlso keeps a published snapshot as another kind too. A failure takes the first one back.
+func (s *store) publishAlso(about summary, kind string, tree *node, sync bool) error {
+	also := about
+	also.Kind, also.AddedBytes = kind, 0
+	err := s.publish(also, tree, sync)
+	if err != nil {
+		_ = os.Remove(s.path(about.Kind, about.Name))
+		_ = os.Remove(s.path("index"))
+	}
+	return err
+}
+
 // remember replaces the index alone. Without one the next look compares more, and that is all: a full disk is
 // no reason to fail.
 func (s *store) remember(tree *node) {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +19,8 @@ import (
 const (
 	kept = "kept"
 	undo = "undo"
+	// turn is a point before or after a turn of an agent.
+	turn = "turn"
 
 	lockWait     = 5 * time.Second
 	lockStep     = 10 * time.Millisecond
@@ -25,13 +28,15 @@ const (
 	packNameBase = 16
 )
 
+var kinds = []string{kept, undo, turn}
+
 var errStopped = fault.New(fault.Cancelled, "it was cancelled")
 
 // A store keeps the snapshots of one workspace in a folder that no sandbox sees:
 //
 //	lock          held by who works on it
 //	index         the workspace as it was last seen, to know what changed since
-//	kept, undo    a manifest for each snapshot
+//	kept, undo, turn  a manifest for each snapshot
 //	packs         the content of their files
 //
 // A manifest is put in place by one rename, after its packs are written. Packs with numbers that no manifest
@@ -54,7 +59,7 @@ type store struct {
 // openStore waits a moment for the current holder. Several readers may hold it at once.
 func openStore(folder string, write bool) (*store, error) {
 	s := &store{folder: folder, open: map[uint64]*os.File{}}
-	for _, part := range []string{"", kept, undo, "packs"} {
+	for _, part := range []string{"", kept, undo, turn, "packs"} {
 		if err := os.MkdirAll(filepath.Join(folder, part), 0o700); err != nil {
 			return nil, err
 		}
@@ -111,7 +116,7 @@ func (s *store) sweep() error {
 	s.first = next
 	s.next.Store(next)
 	_ = os.Remove(s.path("index.new"))
-	for _, part := range []string{kept, undo} {
+	for _, part := range kinds {
 		_ = os.Remove(s.path(part, ".new"))
 	}
 	packs, err := s.packs()
@@ -148,8 +153,11 @@ func (s *store) packs() ([]uint64, error) {
 // list returns the summaries of all snapshots. It leaves out unreadable ones, but does not remove them.
 func (s *store) list() ([]summary, error) {
 	var all []summary
-	for _, part := range []string{kept, undo} {
+	for _, part := range kinds {
 		names, err := os.ReadDir(s.path(part))
+		if part == turn && errors.Is(err, fs.ErrNotExist) {
+			continue // an older program made this store
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +171,7 @@ func (s *store) list() ([]summary, error) {
 }
 
 func (s *store) read(kind, name string) (summary, *node, error) {
-	if err := checkName(name); err != nil || (kind != kept && kind != undo) {
+	if err := checkName(name); err != nil || !slices.Contains(kinds, kind) {
 		return summary{}, nil, fault.New(fault.InvalidInput, "%q is not a name for a snapshot", name)
 	}
 	about, tree, err := readManifest(s.path(kind, name))

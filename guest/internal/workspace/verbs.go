@@ -25,8 +25,11 @@ type request struct {
 	// Into is the workspace that a fork fills, or the folder that changes places with the workspace.
 	Into string `json:"into"`
 	// Most snapshots of this kind, and bytes that one may add.
-	Most      int   `json:"most"`
-	MostBytes int64 `json:"mostBytes"`
+	Most int `json:"most"`
+	// Also: a second kind that the same snapshot is kept as, and how many of that kind are kept.
+	Also      string `json:"also"`
+	MostAlso  int    `json:"mostAlso"`
+	MostBytes int64  `json:"mostBytes"`
 	// Sync: what was taken survives a loss of power.
 	Sync bool `json:"sync"`
 	// Pause waits for the host before a second, short pass.
@@ -102,12 +105,20 @@ func (j *job) take() error {
 		about.counts, about.AddedBytes = countsOf(tree), s.added.Load()
 		err = s.publish(about, tree, j.Sync)
 	}
+	if err == nil && j.Also != "" {
+		err = s.publishAlso(about, j.Also, tree, j.Sync)
+	}
 	if err != nil {
 		s.forget(hands)
 		return err
 	}
 	if err := s.retain(j.Kind, j.Most); err != nil {
 		return err
+	}
+	if j.Also != "" {
+		if err := s.retain(j.Also, j.MostAlso); err != nil {
+			return err
+		}
 	}
 	return j.emit(map[string]any{"snapshot": about})
 }
@@ -116,7 +127,7 @@ func (j *job) newSummary(s *store) (summary, error) {
 	s.sync, s.most = j.Sync, j.MostBytes
 	s.number++
 	about := summary{Name: j.Name, Kind: j.Kind, TakenMs: time.Now().UnixMilli()}
-	if j.Kind != kept && j.Kind != undo {
+	if !slices.Contains(kinds, j.Kind) || (j.Also != "" && !slices.Contains(kinds, j.Also)) {
 		return about, fault.New(fault.InvalidInput, "there is no kind %q of snapshot", j.Kind)
 	}
 	if about.Name == "" {

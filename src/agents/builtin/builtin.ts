@@ -15,6 +15,7 @@ import { modelMessages } from './compaction.ts';
 import { History } from './history.ts';
 import { instructionsWith, type LoopEvent, runLoop } from './loop.ts';
 import { recalled } from './recalled.ts';
+import { replayOf } from './replay-loop.ts';
 import { deniedText, runTool, toolsWith } from './tools.ts';
 import { unanswered } from './unanswered.ts';
 
@@ -58,6 +59,7 @@ export function builtinDriver(options: BuiltinOptions): AgentDriver {
     check: (model) => void modelOf(model),
     open: (sandboxes, chat, signal) => sandboxes.getOrCreate(chat, {}, { signal }),
     turn: (turn) => leadTurn(turn, modelOf(turn.model), options),
+    replay: replayOf(options),
   };
 }
 

@@ -152,9 +152,16 @@ async function mayEdit(
 }
 
 function refused(): GeodeError {
-  return new GeodeError('forbidden', 'A person did not allow this call.', {
+  return new GeodeError('forbidden', refusedText, {
     hint: 'Do something else, or explain what you wanted and why.',
   });
+}
+
+const refusedText = 'A person did not allow this call.';
+
+/** The result of a call that a person denied. */
+export function isDenied(output: string): boolean {
+  return output.startsWith(deniedText) || output.startsWith(refusedText);
 }
 
 /** A person denied it, or nobody answered in time. */

@@ -7,6 +7,7 @@ import { type BuiltinOptions, beginOrGoOn, connectTools, namespaceOf, permitIn }
 import { modelMessages } from '../builtin/compaction.ts';
 import { History } from '../builtin/history.ts';
 import { recalled } from '../builtin/recalled.ts';
+import { replayOf } from '../builtin/replay-loop.ts';
 import { offeredIn } from '../builtin/tools.ts';
 import type { AgentDriver, DriverTurn, TurnEnd } from '../driver.ts';
 import { openBound } from '../programs/bound-sandbox.ts';
@@ -46,6 +47,8 @@ export function sandboxedDriver(options: SandboxedOptions): AgentDriver {
       return await withProgram(await bound(), place, { sandboxes, bound, signal });
     },
     turn: (turn) => leadTurn(turn, idOf(turn.model), options),
+    // The same tools, driven from the host: the copy then needs no way to the model.
+    replay: replayOf(options),
   };
 }
 

@@ -126,7 +126,7 @@ async function addSandbox(
   const files = await own.withSnapshot(
     chat,
     async ({ folder, owner, snapshot }) => {
-      for (const part of ['kept', 'undo', 'packs'])
+      for (const part of ['kept', 'undo', 'turn', 'packs'])
         await addFolder(tar, `sandboxes/${id}/snapshots/${part}`, join(folder, part));
       const { name, files: regular, folders, links, leftOut } = snapshot;
       const unkept = leftOut.special + leftOut.unreadable;

@@ -9,7 +9,7 @@ import { snapshotsOf } from '../snapshots/snapshots-of.ts';
 import { CheckpointFolder, type StoredCheckpoint } from './checkpoint-folder.ts';
 
 /** The quota of users limits checkpoints, not the store of their files. */
-const filesPolicy = { most: 1_000_000, mostUndo: 0, mostBytes: null, deadlineMs: 15 * 60_000 };
+const filesPolicy = { most: 1_000_000, mostUndo: 0, mostTurn: 0, mostBytes: null, deadlineMs: 15 * 60_000 };
 
 export interface TakeCheckpoint extends Cancel {
   readonly name?: string | undefined;

@@ -31,6 +31,7 @@ export function attachedSnapshots(sandbox: Sandbox, hold: () => Promise<Attached
     take: (options) => held((snapshots) => snapshots.take({ ...still, ...options })),
     restore: (name, options) => held((snapshots) => snapshots.restore(name, { ...still, ...options })),
     mark: (options) => held((snapshots) => snapshots.mark({ ...still, ...options })),
+    markTurnEnd: (options) => held((snapshots) => snapshots.markTurnEnd({ ...still, ...options })),
     undo: (options) => held((snapshots) => snapshots.undo({ ...still, ...options })),
     textDiff: (path, from, options) => held((snapshots) => snapshots.textDiff(path, from, options)),
     async *diff(from, options) {

@@ -1,6 +1,6 @@
 import type { Cancel } from '../../base/cancel.ts';
 import type { Freezing, Restored, WorkspacePlace } from '../../seams/snapshots.ts';
-import { checkSnapshotName } from './snapshot-names.ts';
+import { pointOf } from './snapshot-names.ts';
 import { defaultSnapshotPolicy, frozenAnswer, restoredSchema, type SnapshotPolicy } from './snapshots-of.ts';
 
 export interface ForkOptions extends Freezing, Cancel {
@@ -23,8 +23,7 @@ export async function forkWorkspace(
     verb: 'fork',
     store: source.folder,
     workspace: source.workspace,
-    kind: 'kept',
-    name: snapshot === undefined ? undefined : checkSnapshotName(snapshot),
+    ...(snapshot === undefined ? { kind: 'kept' } : pointOf(snapshot)),
     into: target.workspace,
     from: source.owner,
     to: target.owner,

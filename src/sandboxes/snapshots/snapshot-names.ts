@@ -1,9 +1,17 @@
 import { GeodeError } from '../../base/errors.ts';
+import type { PointKind } from '../../seams/snapshots.ts';
 
 /** Means the last undo point. */
 export const undoName = 'undo';
 
 export const snapshotNamePattern = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,63}$/;
+
+/** Where a snapshot is stored: `undo:NAME` and `turn:NAME` name points that are not a person's own snapshots. */
+export function pointOf(name: string): { readonly kind: PointKind; readonly name: string } {
+  for (const kind of ['undo', 'turn'] as const)
+    if (name.startsWith(`${kind}:`)) return { kind, name: checkSnapshotName(name.slice(kind.length + 1)) };
+  return { kind: 'kept', name: checkSnapshotName(name) };
+}
 
 /** A name in a request, numbers included. */
 export function checkSnapshotName(name: string): string {

@@ -5,13 +5,13 @@ import { Turns } from '../../base/turns.ts';
 import type {
   Change,
   Freezing,
+  PointKind,
   Snapshot,
-  SnapshotKind,
   Snapshots,
   WorkspacePlace,
 } from '../../seams/snapshots.ts';
 import { answersOf, type Job, programAnswer } from './program.ts';
-import { checkNewName, checkSnapshotName, undoName } from './snapshot-names.ts';
+import { checkNewName, checkSnapshotName, pointOf, undoName } from './snapshot-names.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 export interface SnapshotPolicy {
@@ -19,6 +19,8 @@ export interface SnapshotPolicy {
   readonly most: number;
   /** Number of undo points to keep. */
   readonly mostUndo: number;
+  /** Number of points of turns to keep: one before and one after each turn. */
+  readonly mostTurn: number;
   /** Maximum bytes that one snapshot may add on disk; `null`: no limit. */
   readonly mostBytes: number | null;
   readonly deadlineMs: number;
@@ -27,6 +29,7 @@ export interface SnapshotPolicy {
 export const defaultSnapshotPolicy: SnapshotPolicy = {
   most: 20,
   mostUndo: 10,
+  mostTurn: 40,
   mostBytes: null,
   deadlineMs: 15 * 60_000,
 };
@@ -49,8 +52,13 @@ export function snapshotsOf(
     request: { store, workspace, ...request },
   });
 
-  const list = async ({ signal }: Cancel = {}) =>
-    programAnswer(job('Listing the snapshots', { verb: 'list' }, signal), listSchema);
+  const list = async ({ signal }: Cancel = {}) => {
+    const { snapshots, diskBytes } = await programAnswer(
+      job('Listing the snapshots', { verb: 'list' }, signal),
+      listSchema,
+    );
+    return { snapshots: snapshots.filter(isListed), diskBytes };
+  };
 
   const lastUndo = async (signal: AbortSignal | undefined) => {
     const { snapshots } = await list({ signal });
@@ -63,27 +71,36 @@ export function snapshotsOf(
 
   const find = async (name: string, signal: AbortSignal | undefined) => {
     if (name === undoName) return await lastUndo(signal);
-    return name.startsWith(`${undoName}:`)
-      ? { kind: 'undo' as const, name: checkSnapshotName(name.slice(undoName.length + 1)) }
-      : { kind: 'kept' as const, name: checkSnapshotName(name) };
+    return pointOf(name);
   };
 
-  const take = (kind: SnapshotKind, name: string | undefined, options: Freezing & Cancel) => {
+  const most = { kept: policy.most, undo: policy.mostUndo, turn: policy.mostTurn };
+
+  const take = async (
+    kind: PointKind,
+    name: string | undefined,
+    { also, ...options }: { readonly also?: PointKind | undefined } & Freezing & Cancel,
+  ): Promise<Snapshot> => {
     const request = {
       verb: 'take',
       kind,
       name,
-      most: kind === 'kept' ? policy.most : policy.mostUndo,
+      most: most[kind],
+      ...(also && { also, mostAlso: most[also] }),
       mostBytes: policy.mostBytes ?? 0,
-      // An undo point only matters for a few minutes, so it does not wait for the disk.
+      // A lost point of a turn or of an undo harms nothing, so it does not wait for the disk.
       sync: kind === 'kept',
     };
-    return turns.in(() =>
+    const taken = await turns.in(() =>
       frozenAnswer(job('Taking a snapshot', request, options.signal), options, takenSchema),
     );
+    return { ...taken, kind: kind === 'kept' ? 'kept' : 'undo' };
   };
 
-  const restore = (found: { kind: SnapshotKind; name: string }, { freeze, signal }: Freezing & Cancel) => {
+  const restore = (
+    found: { readonly kind: PointKind; readonly name: string },
+    { freeze, signal }: Freezing & Cancel,
+  ) => {
     const restoring = job(`Restoring the snapshot ${found.name}`, { verb: 'restore', ...found }, signal);
     return turns.in(async () => {
       await using _frozen = await freeze?.();
@@ -91,7 +108,10 @@ export function snapshotsOf(
     });
   };
 
-  const remove = (found: { kind: SnapshotKind; name: string }, signal: AbortSignal | undefined) =>
+  const remove = (
+    found: { readonly kind: PointKind; readonly name: string },
+    signal: AbortSignal | undefined,
+  ) =>
     turns.in(() => programAnswer(job('Removing a snapshot', { verb: 'remove', ...found }, signal), anything));
 
   return {
@@ -113,7 +133,7 @@ export function snapshotsOf(
         typeof file === 'string' ? { path: file } : file;
       const before = await find(from, signal);
       const after = to === undefined ? undefined : await find(to, signal);
-      const read = (found: { kind: SnapshotKind; name: string } | undefined) => {
+      const read = (found: { readonly kind: PointKind; readonly name: string } | undefined) => {
         const request = {
           verb: 'read',
           ...found,
@@ -138,7 +158,9 @@ export function snapshotsOf(
         throw error;
       }
     },
-    mark: async (options = {}) => take('undo', undefined, options),
+    mark: async ({ forTurn = false, ...options } = {}) =>
+      take('undo', undefined, { ...options, also: forTurn ? 'turn' : undefined }),
+    markTurnEnd: async (options = {}) => take('turn', undefined, options),
     async undo(options = {}) {
       const point = await lastUndo(options.signal);
       const restored = await restore(point, options);
@@ -181,10 +203,17 @@ const count = z.number().nonnegative();
 const eventSchema = z.object({ event: z.enum(['ready', 'seen']) });
 const anything = z.object({});
 
+/** A point of a turn has no line of its own in a list. */
+function isListed(snapshot: Point): snapshot is Snapshot {
+  return snapshot.kind !== 'turn';
+}
+
+type Point = Omit<Snapshot, 'kind'> & { readonly kind: PointKind };
+
 const snapshotSchema = z
   .object({
     name: z.string(),
-    kind: z.enum(['kept', 'undo']),
+    kind: z.enum(['kept', 'undo', 'turn']),
     takenMs: count,
     files: count,
     folders: count,
@@ -195,7 +224,7 @@ const snapshotSchema = z
     unreadable: count,
   })
   .transform(
-    ({ takenMs, special, unreadable, ...rest }): Snapshot => ({
+    ({ takenMs, special, unreadable, ...rest }): Point => ({
       ...rest,
       takenAt: takenMs,
       leftOut: { special, unreadable },

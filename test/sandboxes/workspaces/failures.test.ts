@@ -89,7 +89,7 @@ describe('SBX-7: killed at any moment', () => {
     expect(await snapshots.list()).toEqual({ snapshots: [], diskBytes: 0 });
     expect(packs()).toEqual([]);
     expect(readdirSync(join(place.folder, 'kept'))).toEqual([]);
-    expect(readdirSync(place.folder).toSorted()).toEqual(['index', 'kept', 'lock', 'packs', 'undo']);
+    expect(readdirSync(place.folder).toSorted()).toEqual(['index', 'kept', 'lock', 'packs', 'turn', 'undo']);
   });
 });
 
