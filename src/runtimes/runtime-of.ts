@@ -127,7 +127,7 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
       );
     }
     const checked = checkSpec(walls.name, found, spec);
-    const deadline = { ms: buildDeadlineMs, what: `Planning a ${walls.name} sandbox`, signal };
+    const deadline = { ms: buildDeadlineMs, what: `Planning a sandbox of the ${walls.name} runtime`, signal };
     const plan = await within(deadline, (stop) => walls.plan(room, checked, stop));
     checkGrade(walls.name, plan.grade, checked);
     return { checked, plan };
@@ -143,7 +143,11 @@ export function runtimeOf(walls: Walls, options: RuntimeOptions): Runtime {
     try {
       await makeRunFolder(room, options);
       await saveRecord(room, record);
-      const deadline = { ms: buildDeadlineMs, what: `Building a ${walls.name} sandbox`, signal };
+      const deadline = {
+        ms: buildDeadlineMs,
+        what: `Building a sandbox of the ${walls.name} runtime`,
+        signal,
+      };
       record = { ...record, handle: (await finishing(deadline, build)).handle };
       if (record.handle !== planned.handle) await saveRecord(room, record);
       return await enter(room, record, { signal });

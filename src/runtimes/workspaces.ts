@@ -1,5 +1,6 @@
 import { lstat, mkdir, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { finishing } from '../base/cancel.ts';
 import { KeyedTurns } from '../base/keyed-turns.ts';
 import type { Limits } from '../seams/limits.ts';
 import type { AttachedWorkspace } from '../seams/runtime.ts';
@@ -7,6 +8,9 @@ import { hasDisk, isMounted, makeDisk, mountDisk, unmountDisk } from './disk.ts'
 import { workspaceProgram } from './guest-binary.ts';
 import type { RuntimeOptions } from './options.ts';
 import { giveWorkspace, type Room } from './rooms.ts';
+
+/** Shorter than the deadline for building the sandbox, so that the error names the part that hangs. */
+const prepareDeadlineMs = 45_000;
 
 type Owner = { readonly uid: number; readonly gid: number };
 
@@ -39,7 +43,12 @@ export class Workspaces {
    * Called before walls are built. Creates what is missing: everything in a new room, the rest in one whose host was
    * killed before it finished. `owner` is the user of its commands on the host's disk.
    */
-  prepare(room: Room, { diskBytes }: Limits, owner: Owner | undefined): Promise<void> {
+  prepare(room: Room, limits: Limits, owner: Owner | undefined): Promise<void> {
+    const deadline = { ms: prepareDeadlineMs, what: `Preparing the workspace of sandbox ${room.id}` };
+    return finishing(deadline, () => this.#prepare(room, limits, owner));
+  }
+
+  #prepare(room: Room, { diskBytes }: Limits, owner: Owner | undefined): Promise<void> {
     return this.#inTurn(room, async (use) => {
       use.walls = true;
       const isNew = diskBytes == null ? await makeFolder(room) : await this.#makeDisk(room, diskBytes);

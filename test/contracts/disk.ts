@@ -54,7 +54,8 @@ export function diskContract(harness: () => Harness): void {
         const sandbox = await open();
         const { error, kept } = await fill(sandbox, how);
         expect(error).toBe('ENOSPC');
-        expect(kept).toBeLessThanOrEqual(diskBytes);
+        // gVisor counts the holes of a file as blocks too.
+        if (!(harness().isGvisor && how === 'sparse')) expect(kept).toBeLessThanOrEqual(diskBytes);
         expect(allocated(sandbox)).toBeLessThanOrEqual(diskBytes);
         await expect(sandbox.files.write('more', Buffer.alloc(diskBytes))).rejects.toMatchObject({
           code: 'disk_full',
@@ -76,8 +77,17 @@ export function diskContract(harness: () => Harness): void {
         argv: ['/bin/sh', '-c', 'grep " /workspace " /proc/self/mounts; stat -c "%u %a" /workspace; id -u'],
       });
       const [line = '', facts = '', uid = ''] = stdout.split('\n');
-      expect(line.split(' ')[2]).toBe('ext4');
-      expect(line.split(' ')[3]?.split(',')).toEqual(expect.arrayContaining(['rw', 'nosuid', 'nodev']));
+      // gVisor shows its own file system; its other half on the machine has the disk.
+      if (!harness().isGvisor) {
+        expect(line.split(' ')[2]).toBe('ext4');
+        expect(line.split(' ')[3]?.split(',')).toEqual(expect.arrayContaining(['rw', 'nosuid', 'nodev']));
+      }
+      const mount = readFileSync('/proc/self/mounts', 'utf8')
+        .split('\n')
+        .map((each) => each.split(' '));
+      const [, , type, options] = mount.find(([, place]) => place === roomFor(sandbox).workspace) ?? [];
+      expect(type).toBe('ext4');
+      expect(options?.split(',')).toEqual(expect.arrayContaining(['rw', 'nosuid', 'nodev']));
       expect(facts).toBe(`${uid} 700`);
       await sandbox.stop();
     });

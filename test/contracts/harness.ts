@@ -12,6 +12,8 @@ import { storeIn } from '../runtimes/oci-store.ts';
 export interface Harness {
   readonly runtime: Runtime;
   readonly capabilities: Capabilities;
+  /** Sandboxes have gVisor's kernel, which differs from Linux in what docs/runtimes.md names. */
+  readonly isGvisor: boolean;
   readonly options: RuntimesOptions;
   /** Opens a sandbox that is stopped at the end of the suite, also after a failed test. */
   open(spec?: SandboxSpec): Promise<Sandbox>;
@@ -104,6 +106,7 @@ export async function openHarness(
     runtime,
     options,
     capabilities: found.capabilities,
+    isGvisor: found.version.includes('gVisor'),
     async open(spec = {}) {
       const sandbox = await runtime.open(spec);
       opened.push(sandbox);

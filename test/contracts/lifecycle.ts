@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { roomOf } from '../../src/runtimes/rooms.ts';
+import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { events } from './exec.ts';
 import { eventually, type Harness } from './harness.ts';
 
@@ -199,14 +200,21 @@ export function lifecycleContract(harness: () => Harness): void {
         const seconds = String(100_000 + Math.random() * 100_000);
         const script = `setsid sleep ${seconds} & sleep ${seconds}`;
         const command = { argv: ['/bin/sh', '-c', script], timeoutMs: null } as const;
-        const running = () => processesOf((words) => words[0] === 'sleep' && words[1] === seconds);
         const sandbox = await harness().open();
         const { id } = sandbox;
         const room = roomOf(options, id);
         const bystander = await harness().open({ id: `${id}-2` });
+        // The machine sees the processes in gVisor as its two programs, a kernel and one for files.
+        const runningIn = ({ id }: Pick<Sandbox, 'id'>) =>
+          processesOf((words) => words.some((word) => word.includes(`${roomOf(options, id).runFolder}/`)));
+        const running = () =>
+          harness().isGvisor
+            ? [...runningIn(bystander), ...runningIn(sandbox)]
+            : processesOf((words) => words[0] === 'sleep' && words[1] === seconds);
+        const beside = () => (harness().isGvisor ? runningIn(bystander) : running());
         await bystander.spawn(command);
-        await eventually(async () => running().length === 2, 'the processes beside it');
-        const spared = running();
+        await eventually(async () => beside().length === 2, 'the processes beside it');
+        const spared = beside();
         await sandbox.spawn(command);
         await eventually(async () => running().length === 4, 'its processes');
         const record = join(room.folder, 'record.json');

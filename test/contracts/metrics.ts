@@ -42,7 +42,8 @@ export function metricsContract(harness: () => Harness): void {
         'the work',
       );
       expect(busy.pids.used).toBeGreaterThanOrEqual(3);
-      if (capabilities.limits.cpus) expect(busy.cpus.used).toBeLessThan(2);
+      // In gVisor's accounts a process uses the processor also while the machine makes it wait.
+      if (capabilities.limits.cpus && !harness().isGvisor) expect(busy.cpus.used).toBeLessThan(2);
       await process.kill();
       await firstWhere(
         sandbox,

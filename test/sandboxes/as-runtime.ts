@@ -84,6 +84,7 @@ export async function openPersistentHarness(name: RuntimeName, world: World = {}
     options,
     // A user pauses through the registry, whose own suite has that.
     capabilities: { ...found.capabilities, pause: false },
+    isGvisor: found.version.includes('gVisor'),
     open: (spec = {}) => asRuntime.open(spec),
     mark() {
       const before = new Set(chats);

@@ -15,7 +15,7 @@ const longestPath = 4096
 // Files is the file system of a claimed sandbox.
 type Files struct {
 	workdir string
-	root    *os.Root
+	root    place
 }
 
 // New makes a blank one; Open binds it to a workdir.
@@ -32,6 +32,9 @@ func (f *Files) Open(workdir string) error {
 		return err
 	}
 	f.workdir, f.root = workdir, root
+	if followsLinks() {
+		f.root = checkedRoot{root}
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package processes
 import (
 	"context"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"geode/guest/internal/awake"
@@ -71,6 +72,11 @@ func (p *Process) conclude() {
 		<-output.drained
 	}
 	p.exit = p.death.exit(p.started)
+	// gVisor hangs up a stopped command when one of its children dies, and killTree stops a command first.
+	if p.killed.Load() && p.death.status.Signaled() && p.death.status.Signal() == syscall.SIGHUP {
+		name := SignalName(syscall.SIGKILL)
+		p.exit.Signal = &name
+	}
 	p.exit.TimedOut = p.timedOut.Load()
 	p.exit.OOMKilled = p.wasOOMKilled()
 	close(p.ended)

@@ -121,6 +121,14 @@ function settings(
   return list;
 }
 
+/** Whether the kernel ended a process of the group because of its memory limit. */
+export async function hasKilledForMemory({ counters }: SandboxCgroup): Promise<boolean> {
+  if (counters === undefined) return false;
+  const files = ['memory.events', 'memory.oom_control'].map((name) => join(counters, name));
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
+  return texts.some((text) => /^oom_kill [1-9]/m.test(text));
+}
+
 /** Kills everything still in the group. The kernel needs a moment to release the group. */
 export async function removeCgroup({ folders }: SandboxCgroup): Promise<void> {
   for (const folder of folders) {

@@ -1,21 +1,24 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { finishing, within } from '../../base/cancel.ts';
+import { isGeodeError } from '../../base/errors.ts';
 import { socketDialer } from '../../link/dial.ts';
 import type { Available, Runtime, Unavailable } from '../../seams/runtime.ts';
 import { accountsIn, userName, withAccount, writeAccounts } from '../accounts.ts';
 import { type CgroupHome, findCgroups } from '../bubblewrap/cgroup-home.ts';
-import { cgroupIds, cgroupOf, makeCgroup, removeCgroup } from '../bubblewrap/cgroups.ts';
+import { cgroupIds, cgroupOf, hasKilledForMemory, makeCgroup, removeCgroup } from '../bubblewrap/cgroups.ts';
 import { isFrozen, wallsFreezerOf } from '../bubblewrap/freezing.ts';
 import { whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
 import { livenessOf } from '../host-process.ts';
 import { checkMounts } from '../mounts.ts';
 import type { RuntimeOptions } from '../options.ts';
+import type { Plan } from '../plan.ts';
 import { endRemainingProcesses } from '../remaining-processes.ts';
 import type { Room } from '../rooms.ts';
 import { runtimeOf } from '../runtime-of.ts';
-import { workdir } from '../spec.ts';
+import { type CheckedSpec, workdir } from '../spec.ts';
 import { writeBundle } from './bundle.ts';
 import { endGvisor, type GvisorSandbox, gvisorFreezer, isPausedByGvisor, saveGvisor } from './gvisor.ts';
 import { memoryFormats } from './memory-format.ts';
@@ -25,6 +28,12 @@ import { findProgram, type OciProgram, runQuietly, startContainer } from './prog
 /** The user of commands if the host has no user for each sandbox. */
 const sharedUser = { uid: 61_000, gid: 61_000 };
 const endDeadlineMs = 5_000;
+/**
+ * A start takes 0.2 seconds, and on a busy machine some seconds. Once in thousands of starts `runsc` was seen to hang,
+ * so a start that takes longer than this is ended and begun again.
+ */
+const startDeadlineMs = 20_000;
+const destroyDeadlineMs = 15_000;
 
 /** Containers from Geode's own images, without an engine: gVisor's `runsc`, or `runc`, started directly. */
 export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
@@ -49,6 +58,98 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
   const gvisor = async (room: Room, signal: AbortSignal): Promise<GvisorSandbox | undefined> => {
     const { program: name, isGvisor } = await program(signal);
     return isGvisor ? { program: name, root: rootOf(room), id: room.id, path: options.path } : undefined;
+  };
+
+  const start = async (
+    room: Room,
+    spec: CheckedSpec,
+    plan: Plan,
+    signal: AbortSignal,
+    savedMemory?: string,
+  ): Promise<{ readonly handle: string }> => {
+    const { program: name, isGvisor } = await program(signal);
+    // In gVisor's own kernel every sandbox may have the same user, so saved processes can move to another disk user.
+    const user = isGvisor ? sharedUser : plan.user;
+    const image = await oci.store.open(spec.image ?? oci.defaultImage);
+    const place = await cgroups();
+    const made = place && (await makeCgroup(place, options, room, spec.limits));
+    const guest = await findGuest(options);
+    const accounts = withAccount(await accountsIn(image.root), user);
+    const mounts = await checkMounts(spec.mounts ?? [], options.mounts);
+    const bundle = join(room.runFolder, 'bundle');
+    const overlay = mounts.length === 0 ? undefined : await placesFor(mounts, room, image.root);
+    await writeBundle(
+      bundle,
+      {
+        root: overlay === undefined ? image.root : join(room.runFolder, 'root'),
+        user,
+        diskUser: plan.user,
+        guest: guest.path,
+        linkFolder: room.linkFolder,
+        workspace: room.workspace,
+        etcFolder: await writeAccounts(room.runFolder, accounts),
+        cgroup: made?.counters,
+        cgroupsPath: isGvisor ? undefined : pathBelowHierarchy(made?.counters),
+        mounts,
+        arch: options.arch,
+        isGvisor,
+      },
+      spec,
+    );
+    const pidFile = join(room.runFolder, 'pid');
+    const gvisor = [
+      '--network',
+      'none',
+      '--host-uds=open',
+      '--platform',
+      'systrap',
+      '--overlay2=none',
+      '--ignore-cgroups',
+      // The folders, the disk user and the limits of a copy are its own.
+      '--restore-spec-validation=warning',
+    ];
+    const handle = await startContainer({
+      program: name,
+      args: [
+        ...rootOf(room),
+        ...(isGvisor ? gvisor : []),
+        ...(savedMemory === undefined ? ['run'] : ['restore', '--image-path', savedMemory]),
+        '--detach',
+        '--bundle',
+        bundle,
+        '--pid-file',
+        pidFile,
+        room.id,
+      ],
+      path: options.path,
+      wordsFile: room.words,
+      joinCgroups: made?.folders ?? [],
+      pidFile,
+      // gVisor mounts its network namespace; the mount must not stay on the machine.
+      prepare: overlay ?? (isGvisor ? { script: '', words: [] } : undefined),
+      signal,
+    });
+    return { handle };
+  };
+
+  const destroy = async (room: Room, handle: string, signal: AbortSignal): Promise<void> => {
+    const group = await cgroup(room);
+    const kernel = await gvisor(room, signal).catch(() => undefined);
+    const wallsFreezer = kernel === undefined ? await wallsFreezerOf(group) : gvisorFreezer(kernel);
+    // Frozen processes get a signal only after the thaw.
+    await wallsFreezer?.resume(signal).catch(() => {});
+    const here = await program(signal).catch(() => undefined);
+    if (here !== undefined) {
+      const run = (...args: string[]) =>
+        runQuietly(here.program, [...rootOf(room), ...args], options.path, signal);
+      await run('kill', room.id, 'TERM');
+      const until = performance.now() + endDeadlineMs;
+      while (handle !== '' && (await livenessOf(handle, room.words)).alive && performance.now() < until)
+        await delay(5);
+      await run('delete', '--force', room.id);
+    }
+    await endRemainingProcesses(room);
+    if (group !== undefined) await removeCgroup(group);
   };
 
   const runtime = runtimeOf(
@@ -78,76 +179,27 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
       },
 
       async build(room, spec, plan, signal, savedMemory) {
-        const { program: name, isGvisor } = await program(signal);
-        // In gVisor's own kernel every sandbox may have the same user, so saved processes can move to another disk user.
-        const user = isGvisor ? sharedUser : plan.user;
-        const image = await oci.store.open(spec.image ?? oci.defaultImage);
-        const place = await cgroups();
-        const made = place && (await makeCgroup(place, options, room, spec.limits));
-        const guest = await findGuest(options);
-        const accounts = withAccount(await accountsIn(image.root), user);
-        const mounts = await checkMounts(spec.mounts ?? [], options.mounts);
-        const bundle = join(room.runFolder, 'bundle');
-        const overlay = mounts.length === 0 ? undefined : await placesFor(mounts, room, image.root);
-        await writeBundle(
-          bundle,
-          {
-            root: overlay === undefined ? image.root : join(room.runFolder, 'root'),
-            user,
-            diskUser: plan.user,
-            guest: guest.path,
-            linkFolder: room.linkFolder,
-            workspace: room.workspace,
-            etcFolder: await writeAccounts(room.runFolder, accounts),
-            cgroup: made?.counters,
-            cgroupsPath: isGvisor ? undefined : pathBelowHierarchy(made?.counters),
-            mounts,
-            arch: options.arch,
-            isGvisor,
-          },
-          spec,
-        );
-        const pidFile = join(room.runFolder, 'pid');
-        const gvisor = [
-          '--network',
-          'none',
-          '--host-uds=open',
-          '--platform',
-          'systrap',
-          '--overlay2=none',
-          '--ignore-cgroups',
-          // The folders, the disk user and the limits of a copy are its own.
-          '--restore-spec-validation=warning',
-        ];
-        const handle = await startContainer({
-          program: name,
-          args: [
-            ...rootOf(room),
-            ...(isGvisor ? gvisor : []),
-            ...(savedMemory === undefined ? ['run'] : ['restore', '--image-path', savedMemory]),
-            '--detach',
-            '--bundle',
-            bundle,
-            '--pid-file',
-            pidFile,
-            room.id,
-          ],
-          path: options.path,
-          wordsFile: room.words,
-          joinCgroups: made?.folders ?? [],
-          pidFile,
-          // gVisor mounts its network namespace; the mount must not stay on the machine.
-          prepare: overlay ?? (isGvisor ? { script: '', words: [] } : undefined),
-          signal,
+        const { isGvisor } = await program(signal);
+        if (!isGvisor || savedMemory !== undefined) return start(room, spec, plan, signal, savedMemory);
+        const deadline = { ms: oci.startDeadlineMs ?? startDeadlineMs, what: 'Starting gVisor', signal };
+        const first = finishing(deadline, (stop) => start(room, spec, plan, stop));
+        return first.catch(async (error) => {
+          if (!isGeodeError(error, 'timed_out')) throw error;
+          const ending = { ms: destroyDeadlineMs, what: 'Ending the start of gVisor', signal };
+          await within(ending, (stop) => destroy(room, '', stop));
+          return start(room, spec, plan, signal);
         });
-        return { handle };
       },
 
       dialer: (room) => socketDialer(room.socket),
 
       async liveness(room, handle, signal) {
         const liveness = await livenessOf(handle, room.words);
-        if (!liveness.alive) return liveness;
+        if (!liveness.alive) {
+          const group = await cgroup(room);
+          const isOverLimit = group !== undefined && (await hasKilledForMemory(group));
+          return isOverLimit ? { alive: false, reason: 'it used more memory than its limit' } : liveness;
+        }
         const kernel = await gvisor(room, signal);
         const paused =
           kernel === undefined ? await isFrozen(await cgroup(room)) : await isPausedByGvisor(kernel, signal);
@@ -172,25 +224,7 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
         },
       },
 
-      async destroy(room, handle, signal) {
-        const group = await cgroup(room);
-        const kernel = await gvisor(room, signal).catch(() => undefined);
-        const wallsFreezer = kernel === undefined ? await wallsFreezerOf(group) : gvisorFreezer(kernel);
-        // Frozen processes get a signal only after the thaw.
-        await wallsFreezer?.resume(signal).catch(() => {});
-        const here = await program(signal).catch(() => undefined);
-        if (here !== undefined) {
-          const run = (...args: string[]) =>
-            runQuietly(here.program, [...rootOf(room), ...args], options.path, signal);
-          await run('kill', room.id, 'TERM');
-          const until = performance.now() + endDeadlineMs;
-          while (handle !== '' && (await livenessOf(handle, room.words)).alive && performance.now() < until)
-            await delay(5);
-          await run('delete', '--force', room.id);
-        }
-        await endRemainingProcesses(room);
-        if (group !== undefined) await removeCgroup(group);
-      },
+      destroy,
 
       async traces() {
         const place = await cgroups();
@@ -213,8 +247,8 @@ async function placesFor(
 ) {
   const places = join(room.runFolder, 'places');
   const mounted = join(room.runFolder, 'root');
-  await mkdir(places, { mode: 0o755 });
-  await mkdir(mounted, { mode: 0o755 });
+  await mkdir(places, { recursive: true, mode: 0o755 });
+  await mkdir(mounted, { recursive: true, mode: 0o755 });
   for (const { source, target } of mounts) {
     const place = join(places, target);
     if ((await stat(source)).isDirectory()) await mkdir(place, { recursive: true, mode: 0o755 });

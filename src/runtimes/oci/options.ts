@@ -5,4 +5,6 @@ export interface OciOptions {
   readonly program: string;
   readonly defaultImage: string;
   readonly store: ImageStore;
+  /** How long gVisor may take to start before it is started again. */
+  readonly startDeadlineMs?: number;
 }

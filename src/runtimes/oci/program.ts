@@ -44,7 +44,7 @@ export interface Start {
   /** Control groups that the program joins before it starts. */
   readonly joinCgroups: readonly string[];
   readonly pidFile: string;
-  /** Shell words that prepare a private mount namespace, with `$1` and so on from `prepareWith`. */
+  /** Shell words that prepare a mount namespace of its own, with `$1` and so on from `prepareWith`. */
   readonly prepare?: { readonly script: string; readonly words: readonly string[] } | undefined;
   readonly signal: AbortSignal;
 }
@@ -64,8 +64,9 @@ export async function startContainer(start: Start): Promise<string> {
       : [
           'unshare',
           '--mount',
+          // A disk that the host unmounts must not stay mounted here.
           '--propagation',
-          'private',
+          'slave',
           'sh',
           '-c',
           `${prepare.script}\nshift ${prepare.words.length}\nexec "$@"`,
