@@ -4,6 +4,7 @@ import { agentSchemaDocument } from './agent-schema-document.ts';
 import { commandList } from './command-list.ts';
 import { configurationDocument } from './configuration-document.ts';
 import { errorsDocument } from './errors-document.ts';
+import { hostSeccomp } from './host-seccomp.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { operationTable } from './operation-table.ts';
 
@@ -16,3 +17,4 @@ writeFileSync(new URL('../docs/commands.md', import.meta.url), await commandsDoc
 writeFileSync(new URL('../docs/agent-stdin.schema.json', import.meta.url), agentSchemaDocument());
 writeFileSync(new URL('../src/client/operation-table.ts', import.meta.url), operationTable());
 writeFileSync(new URL('../docs/openapi.json', import.meta.url), await openApiDocument());
+writeFileSync(new URL('../deploy/seccomp.json', import.meta.url), hostSeccomp());

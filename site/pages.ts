@@ -49,7 +49,14 @@ export const sections: readonly Section[] = [
   },
   {
     title: 'Operate',
-    pages: ['host.md', 'SECURITY.md', 'troubleshooting.md', 'performance.md', 'reliability.md'],
+    pages: [
+      'host.md',
+      'container.md',
+      'SECURITY.md',
+      'troubleshooting.md',
+      'performance.md',
+      'reliability.md',
+    ],
   },
   { title: 'Compare', pages: ['compare.md'] },
   { title: 'Project', pages: ['ARCHITECTURE.md', 'decisions/index.md', 'CONTRIBUTING.md', 'CHANGELOG.md'] },

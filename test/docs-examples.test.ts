@@ -11,11 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const { bubblewrap } = inject('engines');
 const reason = bubblewrap.available ? reasonForNoWorld() : bubblewrap.reason;
 
-/** Pages whose examples are written for reading only. Take a page off the list when its examples run; add none. */
-const waiting = ['docs/approvals.md', 'docs/egress.md'];
-
 const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root })
-  .filter((page) => !waiting.includes(page))
   .sort()
   .map((page) => ({ page, examples: examplesIn(readFileSync(join(root, page), 'utf8')) }));
 

@@ -6,6 +6,7 @@ import { commandList } from '../scripts/command-list.ts';
 import { commandsDocument } from '../scripts/commands-document.ts';
 import { configurationDocument, documentedSettings } from '../scripts/configuration-document.ts';
 import { errorsDocument } from '../scripts/errors-document.ts';
+import { hostSeccomp } from '../scripts/host-seccomp.ts';
 import { openApiDocument } from '../scripts/openapi-document.ts';
 import { operationTable } from '../scripts/operation-table.ts';
 import { loadConfig } from '../src/config/load.ts';
@@ -50,6 +51,11 @@ describe('documents', () => {
   it('the table of the client matches the declarations', () => {
     const written = readFileSync(join(root, 'src/client/operation-table.ts'), 'utf8');
     expect(written, 'run npm run docs').toBe(operationTable());
+  });
+
+  it('deploy/seccomp.json equals the profile for a host in a container', () => {
+    const written = readFileSync(join(root, 'deploy/seccomp.json'), 'utf8');
+    expect(written, 'run npm run docs').toBe(hostSeccomp());
   });
 
   it('docs/openapi.json equals the document of a host', async () => {

@@ -7,6 +7,8 @@ import { buildNodePackage, nodeArchitectures } from '../scripts/build-node-packa
 import { buildPackage } from '../scripts/build-package.ts';
 import { type Newcomer, openNewcomer } from './engine/newcomer.ts';
 import { type NpmRegistry, startNpmRegistry } from './engine/npm-registry.ts';
+import { hostImageTests } from './host-image.ts';
+import { installScriptTests } from './install-script.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
 const { bubblewrap } = inject('engines');
@@ -120,6 +122,15 @@ npm install --ignore-scripts geode-home >/dev/null 2>&1 && cat node_modules/.pac
     const remember = `${geode} memory add 'The crane is yellow.' >/dev/null && ${geode} memory search crane`;
     expect(await run(`${remember}; ${geode} host stop >/dev/null`)).toContain('The crane is yellow.');
   });
+
+  installScriptTests(() => ({
+    newcomer,
+    machine: join(folder.path, 'machine'),
+    registry: registry.url,
+    version: versionOf(built),
+  }));
+
+  hostImageTests(() => ({ registry: registry.url, version: versionOf(built) }));
 
   it('SEC-3: the SBOM names every installed package with its lockfile version', () => {
     const { components } = sbomOf(built);

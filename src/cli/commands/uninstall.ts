@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { GeodeError } from '../../base/errors.ts';
@@ -36,10 +36,12 @@ export const uninstallCommand: CliCommand = {
     if (!json) for (const line of planLines(plan)) out(line);
     if (!(await isAgreed(context))) return exitCodes.failed;
     await withSandboxes(context, (host) => endSandboxes(host, plan));
-    const { state_dir: stateDir } = (await context.loaded()).config.sandbox;
+    const { state_dir: stateDir, run_dir: runDir } = (await context.loaded()).config.sandbox;
     const host = currentHost(stateDir);
     if (host !== undefined) await endHost(host, stateDir);
     for (const folder of plan.folders.removed) await rm(folder, { recursive: true, force: true });
+    // Other state folders may use the run folder; only an empty one goes.
+    for (const folder of [join(runDir, '.host'), runDir]) await rmdir(folder).catch(() => {});
     if (json) out(JSON.stringify({ stopped: plan.running.map(({ id }) => id), ...plan.folders }));
     else out('Done. Remove the program: npm uninstall -g geode-home');
     return exitCodes.done;

@@ -1,0 +1,3 @@
+# Checks what the container can isolate, then is the host until it is stopped.
+geode doctor || true
+exec geode gateway
