@@ -35,6 +35,13 @@ export function clockText(at: number): string {
   return new Date(at).toLocaleTimeString(undefined, { timeStyle: 'short', hourCycle: 'h23' });
 }
 
+/** 950, 12.3k, 1.2M. */
+export function shortNumber(value: number): string {
+  if (value < 1000) return String(value);
+  const [scaled, unit] = value < 1_000_000 ? [value / 1000, 'k'] : [value / 1_000_000, 'M'];
+  return `${scaled < 100 ? scaled.toFixed(1) : Math.round(scaled)}${unit}`;
+}
+
 export function durationText(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;

@@ -1,4 +1,7 @@
+import { backups } from './text/backups.ts';
+import { talk } from './text/chat.ts';
 import { connect } from './text/connect.ts';
+import { acts } from './text/sandbox.ts';
 
 /** Every word that the dashboard says, in one place. */
 export const text = {
@@ -23,6 +26,7 @@ export const text = {
     logOut: 'Log out',
     back: 'Back',
     content: 'Content',
+    width: 'Show or hide the list',
   },
   live: { connecting: 'Connecting…', live: 'Connected', reconnecting: 'Reconnecting…' },
   lost: {
@@ -51,6 +55,8 @@ export const text = {
           ['j, k, Enter', 'next, previous, open, in a list'],
           ['F6', 'next region of the page'],
           ['F8', 'oldest question that waits'],
+          ['Ctrl-B', 'show or hide the sidebar'],
+          ['Ctrl-J', 'show or hide files and terminal beside a chat'],
           ['Escape', 'close'],
         ],
       },
@@ -334,7 +340,7 @@ export const text = {
     fork: 'Fork from here',
     forkName: 'Name of the new sandbox',
     same: 'Nothing has changed since.',
-    undo: 'Undo point',
+    undoHow: 'Taken before a change',
     kept: 'Snapshot',
   },
   ports: {
@@ -595,6 +601,7 @@ export const text = {
       images: 'Images',
       egress: 'Egress',
       schedules: 'Schedules',
+      backups: 'Backups',
       about: 'About',
     },
     runtimes: 'Runtimes',
@@ -818,7 +825,10 @@ export const text = {
     small: 'Small',
     badName: 'A name has letters, digits and dashes, no spaces',
   },
+  acts,
+  backups,
   connect,
+  talk,
   log: { blocked: 'Blocked', empty: 'Nothing has happened here yet.' },
   graph: { cpu: 'CPU in use', memory: 'Memory in use' },
 } as const;

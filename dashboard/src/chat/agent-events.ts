@@ -15,6 +15,12 @@ export function driverText(driver: string): string {
   return driverTitles[driver] ?? driver.replace(/^acp:/, '');
 }
 
+/** Tokens that the agent read in its last step: the conversation as it is sent to the model. */
+export function contextOf(events: readonly AgentEvent[]): number | undefined {
+  const last = events.findLast((event) => event.type === 'usage');
+  return last?.type === 'usage' && last.usage.inputTokens > 0 ? last.usage.inputTokens : undefined;
+}
+
 /** Pieces of text and thinking that follow each other are one event. An answer that restarts replaces its pieces. */
 export function joined(before: readonly AgentEvent[], event: AgentEvent): readonly AgentEvent[] {
   if (event.type === 'answer-restart') return before.slice(0, before.findLastIndex(isDone) + 1);

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { client } from '../api.ts';
 import { costText, nameText, timeText } from '../shown.ts';
 import { text } from '../text.ts';
-import { driverText } from './agent-events.ts';
+import { contextOf, driverText } from './agent-events.ts';
 import { useAgentEvents } from './follow-agent.ts';
 
 /** The cost and tokens of the conversation so far. */
@@ -14,6 +14,7 @@ export function ChatCost({ chat }: { readonly chat: string }) {
   const used = events.flatMap((event) => (event.type === 'usage' ? [event] : []));
   const sum = (name: 'inputTokens' | 'cachedTokens' | 'outputTokens') =>
     used.reduce((total, { usage }) => total + usage[name], 0);
+  const context = contextOf(events);
   const model = agent.model ?? used.at(-1)?.model;
   return (
     <div className="flex flex-col gap-3">
@@ -29,6 +30,14 @@ export function ChatCost({ chat }: { readonly chat: string }) {
         )}
         <dt className="text-muted">{text.chat.conversation}</dt>
         <dd className="figures">{text.chat.turns(agent.turns)}</dd>
+        {context !== undefined && (
+          <>
+            <dt className="text-muted" title={text.talk.contextHow}>
+              {text.talk.contextNow}
+            </dt>
+            <dd className="figures">{text.talk.context(context.toLocaleString())}</dd>
+          </>
+        )}
         <dt className="text-muted">{text.chat.tokensRead}</dt>
         <dd className="figures">{sum('inputTokens').toLocaleString()}</dd>
         <dt className="text-muted">{text.chat.tokensCached}</dt>

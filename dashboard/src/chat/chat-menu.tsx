@@ -97,7 +97,7 @@ function Undo({ chat, onClose }: Shown) {
       ) : (
         <>
           <p className="mb-2 text-muted">{text.chat.undoShow}</p>
-          <ChangesSince chat={chat} from={point.name} />
+          <ChangesSince chat={chat} from={`undo:${point.name}`} />
         </>
       )}
       <div className="mt-3 flex justify-end gap-2">

@@ -56,10 +56,18 @@ export function itemsOf(messages: readonly ChatItem[], events: readonly AgentEve
   for (const each of messages) {
     if (each.type === 'message') {
       if (!covered.has(each.id)) entries.push({ at: each.at, items: [ownItem(each)] });
-    } else if (each.answers === null || !covered.has(each.answers) || each.file !== null || each.isFailure)
+    } else if (
+      !isQuestion(each) &&
+      (each.answers === null || !covered.has(each.answers) || each.file !== null || each.isFailure)
+    )
       entries.push({ at: each.at, items: [{ type: 'reply', key: `reply ${each.seq}`, reply: each }] });
   }
   return entries.sort((a, b) => a.at - b.at).flatMap(({ items }) => items);
+}
+
+/** The question of an approval, as the gateway asks it on channels that have no cards. */
+function isQuestion({ buttons }: Reply): boolean {
+  return buttons.some(({ value }) => /^\/(approve|deny) /.test(value));
 }
 
 function ownItem(message: Message): Item {

@@ -1,4 +1,4 @@
-import { CircleAlert, FileText, Pencil } from 'lucide-react';
+import { CircleAlert, FileText, Link, Pencil } from 'lucide-react';
 import type { Approval } from '../../../src/seams/approval.ts';
 import { client } from '../api.ts';
 import { ApprovalCard } from '../inbox/approval-card.tsx';
@@ -62,6 +62,16 @@ function OwnMessage({
     <div className="group flex items-end justify-end gap-1 pt-3">
       <span className="flex opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
         <CopyButton value={words} />
+        {message !== undefined && (
+          <a
+            className="icon-button"
+            href={`#${pathTo('chat', chat, 'at', String(message.seq))}`}
+            aria-label={text.talk.linkTo}
+            title={text.talk.linkTo}
+          >
+            <Link aria-hidden size={14} strokeWidth={1.75} />
+          </a>
+        )}
         <button
           type="button"
           className="icon-button"

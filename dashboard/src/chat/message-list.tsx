@@ -7,14 +7,18 @@ import { type ItemProps, ItemView } from './item-view.tsx';
 
 interface Shown extends Omit<ItemProps, 'item'> {
   readonly items: readonly Item[];
+  /** There is a conversation, which has not arrived yet. */
+  readonly isLoading: boolean;
+  /** The number of the message to show instead of the newest. */
+  readonly at: number | undefined;
 }
 
 const nearEnd = 120;
 
 /** Only what is in sight is drawn, however long the chat; the newest stays in sight unless a person scrolls up. */
-export function MessageList({ items, ...props }: Shown) {
+export function MessageList({ items, isLoading, at, ...props }: Shown) {
   const frame = useRef<HTMLDivElement>(null);
-  const [isAtEnd, setAtEnd] = useState(true);
+  const [isAtEnd, setAtEnd] = useState(at === undefined);
   const rows = useVirtualizer({
     count: items.length,
     getScrollElement: () => frame.current,
@@ -28,9 +32,15 @@ export function MessageList({ items, ...props }: Shown) {
     paddingEnd: 16,
   });
   const hasItems = items.length > 0;
+  const wanted = at === undefined ? -1 : items.findIndex((item) => numberOf(item) === at);
   useEffect(() => {
-    if (hasItems) rows.scrollToEnd();
-  }, [hasItems, rows]);
+    if (hasItems && at === undefined) rows.scrollToEnd();
+  }, [hasItems, at, rows]);
+  useEffect(() => {
+    if (wanted === -1) return;
+    setAtEnd(false);
+    rows.scrollToIndex(wanted, { align: 'center' });
+  }, [wanted, rows]);
   // The last item grows while it is written.
   const size = rows.getTotalSize();
   const follows = useRef(true);
@@ -52,6 +62,7 @@ export function MessageList({ items, ...props }: Shown) {
           setAtEnd(scrollHeight - scrollTop - clientHeight < nearEnd)
         }
       >
+        {isLoading && <p className="py-8 text-center text-faint">{text.loading}</p>}
         <ol className="relative mx-auto max-w-[744px]" style={{ height: size }}>
           {rows.getVirtualItems().map(({ index, start, key }) => {
             const item = items[index];
@@ -61,7 +72,8 @@ export function MessageList({ items, ...props }: Shown) {
                   key={key}
                   ref={rows.measureElement}
                   data-index={index}
-                  className="absolute inset-x-0 top-0 min-w-0"
+                  aria-current={index === wanted ? 'location' : undefined}
+                  className="absolute inset-x-0 top-0 min-w-0 rounded-card aria-[current=location]:bg-accent-soft aria-[current=location]:outline-4 aria-[current=location]:outline-accent-soft"
                   style={{ transform: `translateY(${start}px)` }}
                 >
                   <ItemView item={item} {...props} />
@@ -83,4 +95,10 @@ export function MessageList({ items, ...props }: Shown) {
       )}
     </div>
   );
+}
+
+/** The number of a message in its chat; the work of the agent has numbers of its own. */
+function numberOf(item: Item): number | undefined {
+  if (item.type === 'own') return item.message?.seq;
+  return item.type === 'reply' ? item.reply.seq : undefined;
 }

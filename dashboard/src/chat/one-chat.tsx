@@ -5,11 +5,12 @@ import { isGeodeError } from '../../../src/client/client.ts';
 import { client } from '../api.ts';
 import { useLive } from '../live.ts';
 import { goTo, pathTo } from '../route.ts';
-import { costText, nameText } from '../shown.ts';
+import { costText, nameText, shortNumber } from '../shown.ts';
 import { text } from '../text.ts';
 import { State } from '../ui/badge.tsx';
 import { Bar } from '../ui/bar.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { contextOf } from './agent-events.ts';
 import { uploaded, withPaths } from './attachments.ts';
 import { ChatMenu } from './chat-menu.tsx';
 import { ChatPart } from './chat-part.tsx';
@@ -30,19 +31,29 @@ interface Shown {
   readonly isWide: boolean;
 }
 
-export function OneChat({ chat, part, item, isWide }: Shown) {
+export function OneChat({ chat, part: asked, item, isWide }: Shown) {
+  // `/chat/NAME/at/SEQ` is one message of the conversation.
+  const part = asked === 'at' ? undefined : asked;
+  const at = asked === 'at' ? Number(item) : undefined;
   if (isWide && part !== undefined) return <ChatPart chat={chat} part={part} item={item} isWide />;
   return (
     <div className="flex min-h-0 flex-1">
       <div className={`flex min-h-0 min-w-0 flex-1 flex-col ${part === undefined ? '' : 'max-lg:hidden'}`}>
-        <Conversation chat={chat} hasPart={part !== undefined} />
+        <Conversation chat={chat} hasPart={part !== undefined} at={at} />
       </div>
       {part !== undefined && <ChatPart chat={chat} part={part} item={item} isWide={false} />}
     </div>
   );
 }
 
-function Conversation({ chat, hasPart }: { readonly chat: string; readonly hasPart: boolean }) {
+interface ConversationShown {
+  readonly chat: string;
+  readonly hasPart: boolean;
+  /** The number of the message to show. */
+  readonly at: number | undefined;
+}
+
+function Conversation({ chat, hasPart, at }: ConversationShown) {
   const followed = useChat(chat);
   const agents = useQuery({ queryKey: ['agents'], queryFn: () => client.agents.list() });
   const agent = agents.data?.find((each) => each.chat === chat);
@@ -73,6 +84,7 @@ function Conversation({ chat, hasPart }: { readonly chat: string; readonly hasPa
   useEffect(() => {
     if (count > 0) markSeen(chat);
   }, [chat, count]);
+  const context = contextOf(events);
   const stop = useStop(chat, agent?.state === 'running', isWorking);
   return (
     <>
@@ -85,9 +97,15 @@ function Conversation({ chat, hasPart }: { readonly chat: string; readonly hasPa
         }
         state={<ChatState isAsking={asking.length > 0} isWorking={isWorking} />}
       >
-        {agent !== undefined && agent.cost > 0 && (
-          <a href={`#${pathTo('chat', chat, 'cost')}`} className="figures text-muted max-md:hidden">
-            {costText(agent.cost)}
+        {agent !== undefined && (
+          <a
+            href={`#${pathTo('chat', chat, 'cost')}`}
+            className="figures flex gap-3 text-muted no-underline max-md:hidden"
+          >
+            {context !== undefined && (
+              <span title={text.talk.contextHow}>{text.talk.context(shortNumber(context))}</span>
+            )}
+            {agent.cost > 0 && <span>{costText(agent.cost)}</span>}
           </a>
         )}
         <a
@@ -114,6 +132,8 @@ function Conversation({ chat, hasPart }: { readonly chat: string; readonly hasPa
       <MessageList
         chat={chat}
         items={items}
+        isLoading={items.length === 0 && (agent?.turns ?? 0) > 0}
+        at={at}
         approvals={known}
         onEdit={edit}
         onOpenFile={(path) => goTo('chat', chat, 'files', path)}

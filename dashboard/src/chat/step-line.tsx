@@ -9,9 +9,11 @@ import {
   LoaderCircle,
 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
+import { DiffText } from '../sandbox/diff-text.tsx';
 import { durationText, linesText, lineText, nameText, plainText } from '../shown.ts';
 import { text } from '../text.ts';
 import type { Item, Step } from './conversation.ts';
+import { inputDiff } from './input-diff.ts';
 
 type Thinking = Extract<Item, { type: 'thinking' }>;
 type Files = Extract<Item, { type: 'files' }>;
@@ -57,6 +59,7 @@ export function StepLine({ step }: { readonly step: Step }) {
   const { call, result, isStopped } = step;
   const { verb, subject, isCommand } = wordsOfStep(step);
   const isFailed = result?.failed === true;
+  const change = inputDiff(call.input);
   return (
     <Line
       icon={<StepIcon step={step} />}
@@ -65,13 +68,23 @@ export function StepLine({ step }: { readonly step: Step }) {
         <>
           {isFailed && <span className="text-bad">{text.chat.failed}</span>}
           {isStopped && text.chat.stopped}
+          {change !== undefined && !isFailed && (
+            <>
+              <span className="text-good">{text.talk.added(change.added)}</span>
+              {change.removed > 0 && <span className="text-bad">{text.talk.removed(change.removed)}</span>}
+            </>
+          )}
           {result !== undefined && durationText(Math.max(0, result.at - call.at))}
         </>
       }
       inside={() => (
         <>
           <section aria-label={text.chat.input}>
-            <Output>{isCommand ? commandOf(call.input) : inputText(call.input)}</Output>
+            {change === undefined ? (
+              <Output>{isCommand ? commandOf(call.input) : inputText(call.input)}</Output>
+            ) : (
+              <DiffText diff={change.diff} />
+            )}
           </section>
           {result !== undefined && result.output !== '' && (
             <section aria-label={text.chat.output}>

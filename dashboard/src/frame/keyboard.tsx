@@ -1,9 +1,10 @@
 /** Keys that work on every page. Single letters only outside of fields, and not where a person switched them off. */
 import { useEffect, useState } from 'react';
-import { goTo } from '../route.ts';
+import { goTo, routeOf } from '../route.ts';
 import { text } from '../text.ts';
 import { Modal } from '../ui/modal.tsx';
 import { places } from './places.ts';
+import { toggleSidebar } from './sidebar-state.ts';
 import { setSingleKeys, singleKeysAllowed } from './single-keys.ts';
 
 const openName = 'geode-keys';
@@ -22,6 +23,13 @@ export function Keyboard() {
       if (event.defaultPrevented || event.isComposing) return;
       if (event.key === 'F6' && !event.ctrlKey) return nextRegion(event);
       if (event.key === 'F8') return focusOldestQuestion(event);
+      if (isInTerminal(event.target)) return;
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+        if (event.key === 'b') toggleSidebar();
+        else if (event.key === 'j') togglePart();
+        else return;
+        return event.preventDefault();
+      }
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (isTyping(event.target) || !singleKeysAllowed() || document.querySelector('[role="dialog"]')) return;
       const isSecond = Date.now() - afterG < sequenceMs;
@@ -78,6 +86,18 @@ function KeyList({ onClose }: { readonly onClose: () => void }) {
       </label>
     </Modal>
   );
+}
+
+/** There, every key belongs to the program. */
+function isInTerminal(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest('.xterm') !== null;
+}
+
+/** Shows or hides the part beside a chat. */
+function togglePart(): void {
+  const [place, chat, part] = routeOf(location.hash.slice(1));
+  if (place !== 'chat' || chat === undefined) return;
+  goTo('chat', chat, ...(part === undefined || part === 'at' ? ['files'] : []));
 }
 
 function isTyping(target: EventTarget | null): boolean {

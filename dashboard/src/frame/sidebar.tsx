@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { LogOut, Search, SunMoon } from 'lucide-react';
+import { LogOut, PanelLeft, Search, SunMoon } from 'lucide-react';
 import { useState } from 'react';
 import { logOut } from '../api.ts';
 import { useLive } from '../live.ts';
@@ -10,6 +10,7 @@ import { applyTheme, chosenTheme, themes } from '../theme.ts';
 import { Logo } from '../ui/logo.tsx';
 import { PlaceList } from './place-list.tsx';
 import { type Place, places } from './places.ts';
+import { toggleSidebar } from './sidebar-state.ts';
 
 interface Shown {
   readonly current: string;
@@ -22,50 +23,67 @@ export function Sidebar({ current, open, user }: Shown) {
   return (
     <aside
       aria-label={text.nav.sidebar}
-      className="hidden h-full w-[52px] shrink-0 flex-col border-r border-line bg-sunken md:flex lg:w-60"
+      className="hidden h-full w-60 shrink-0 flex-col border-r border-line bg-sunken md:flex rail:w-[52px]"
     >
-      <div className="flex h-12 shrink-0 items-center gap-2 px-4 max-lg:justify-center max-lg:px-0">
+      <div className="flex h-12 shrink-0 items-center gap-2 px-4 rail:justify-center rail:px-0">
         <Logo />
-        <span className="flex-1 text-title font-semibold max-lg:hidden">{text.product}</span>
+        <span className="flex-1 text-title font-semibold rail:hidden">{text.product}</span>
         <button
           type="button"
-          className="icon-button max-lg:hidden"
+          className="icon-button rail:hidden"
           aria-label={text.nav.search}
           title={text.nav.palette}
           onClick={openPalette}
         >
           <Search aria-hidden size={16} strokeWidth={1.75} />
         </button>
+        <SidebarButton isShown="wide" />
       </div>
       <nav aria-label={text.nav.label} className="flex flex-col gap-0.5 px-2">
         {places.slice(0, -1).map((place) => (
           <PlaceLink key={place.id} place={place} current={current} open={open} />
         ))}
       </nav>
-      <div className="mt-3 min-h-0 flex-1 overflow-auto px-2 max-lg:hidden">
+      <div className="mt-3 min-h-0 flex-1 overflow-auto px-2 rail:hidden">
         <PlaceList place={current} />
       </div>
-      <span className="flex-1 lg:hidden" />
+      <span className="hidden flex-1 rail:block" />
       <div className="flex flex-col gap-0.5 border-t border-line p-2">
         <button
           type="button"
-          className="icon-button self-center lg:hidden"
+          className="icon-button hidden self-center rail:inline-flex"
           aria-label={text.nav.search}
           onClick={openPalette}
         >
           <Search aria-hidden size={16} strokeWidth={1.75} />
         </button>
+        <SidebarButton isShown="narrow" />
         {places.slice(-1).map((place) => (
           <PlaceLink key={place.id} place={place} current={current} open={0} />
         ))}
-        <div className="flex items-center gap-1 max-lg:flex-col lg:pl-2">
-          <span className="min-w-0 flex-1 truncate max-lg:hidden">{nameText(user)}</span>
+        <div className="flex items-center gap-1 pl-2 rail:flex-col rail:pl-0">
+          <span className="min-w-0 flex-1 truncate rail:hidden">{nameText(user)}</span>
           <Connection />
           <ThemeButton />
           <LogOutButton />
         </div>
       </div>
     </aside>
+  );
+}
+
+/** A tablet has room for the column of icons alone. */
+function SidebarButton({ isShown }: { readonly isShown: 'wide' | 'narrow' }) {
+  return (
+    <button
+      type="button"
+      className={`icon-button ${isShown === 'wide' ? 'rail:hidden' : 'hidden self-center rail:lg:inline-flex'}`}
+      aria-label={text.nav.width}
+      title={`${text.nav.width} (Ctrl-B)`}
+      onClick={toggleSidebar}
+    >
+      <PanelLeft aria-hidden size={16} strokeWidth={1.75} />
+    </button>
   );
 }
 
@@ -84,7 +102,7 @@ function PlaceLink({
       href={`#${path}`}
       aria-current={id === current ? 'page' : undefined}
       title={name}
-      className="row-link relative max-lg:justify-center max-lg:px-0"
+      className="row-link relative rail:justify-center rail:px-0"
     >
       <Icon
         aria-hidden
@@ -92,7 +110,7 @@ function PlaceLink({
         strokeWidth={1.75}
         className={id === current ? 'text-accent-text' : 'text-muted'}
       />
-      <span className="min-w-0 flex-1 truncate max-lg:sr-only">{name}</span>
+      <span className="min-w-0 flex-1 truncate rail:sr-only">{name}</span>
       {count > 0 && <Count count={count} />}
     </a>
   );
@@ -101,7 +119,7 @@ function PlaceLink({
 /** How many questions wait. */
 export function Count({ count }: { readonly count: number }) {
   return (
-    <span className="figures flex h-[18px] min-w-[18px] items-center justify-center rounded-full bg-accent px-1 text-xs font-semibold text-on-accent max-lg:absolute max-lg:top-0 max-lg:right-0.5">
+    <span className="figures flex h-[18px] min-w-[18px] items-center justify-center rounded-full bg-accent px-1 text-xs font-semibold text-on-accent rail:absolute rail:top-0 rail:right-0.5">
       {count}
       <span className="sr-only"> {text.nav.waiting}</span>
     </span>
@@ -113,7 +131,7 @@ function Connection() {
   return (
     <span className="flex items-center gap-1.5 text-sm text-muted">
       <span aria-hidden className={`dot ${state === 'live' ? 'bg-good' : 'bg-warn-fill'}`} />
-      <span className="max-lg:sr-only">{text.live[state]}</span>
+      <span className="rail:sr-only">{text.live[state]}</span>
     </span>
   );
 }

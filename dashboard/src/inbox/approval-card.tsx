@@ -50,16 +50,21 @@ const kindIcons = {
 
 function OpenCard({ approval, isInChat }: Required<Shown>) {
   const { id, kind, chat, choices } = approval;
+  const [isSayingWhy, setSayingWhy] = useState(false);
   const { title, subject, more } = wordsOf(approval);
   const heading = useId();
   const queries = useQueryClient();
   const decide = useMutation({
-    mutationFn: ({ decision, answer, forMs }: Decided) =>
-      client.approvals.decide(id, {
+    mutationFn: async ({ decision, answer, forMs }: Decided) => {
+      // The agent waits for the decision, so it reads the reason first of all when it goes on.
+      if (kind === 'tool' && chat !== null && answer !== undefined)
+        await client.chats.post(chat, { text: answer, during: 'steer' });
+      return client.approvals.decide(id, {
         decision,
         ...(answer !== undefined && { answer }),
         ...(forMs !== undefined && { forMs }),
-      }),
+      });
+    },
     onSettled: () => queries.invalidateQueries(),
   });
   const Icon = kindIcons[kind];
@@ -101,12 +106,17 @@ function OpenCard({ approval, isInChat }: Required<Shown>) {
             {text.approvals.where} <a href={`#${pathTo('sandboxes', chat)}`}>{nameText(chat)}</a>
           </p>
         )}
-        <Choices
-          approval={approval}
-          decide={decide.mutate}
-          deciding={decide.variables}
-          isBusy={decide.isPending}
-        />
+        {isSayingWhy ? (
+          <WhyNot decide={decide.mutate} isBusy={decide.isPending} onCancel={() => setSayingWhy(false)} />
+        ) : (
+          <Choices
+            approval={approval}
+            decide={decide.mutate}
+            deciding={decide.variables}
+            isBusy={decide.isPending}
+            onSayWhy={kind === 'tool' && chat !== null ? () => setSayingWhy(true) : undefined}
+          />
+        )}
         {decide.error &&
           (isLate ? <p role="alert">{text.approvals.late}</p> : <Problem error={decide.error} />)}
       </div>
@@ -135,9 +145,11 @@ interface ChoicesShown {
   readonly decide: (decided: Decided) => void;
   readonly deciding: Decided | undefined;
   readonly isBusy: boolean;
+  /** Undefined where nobody would read the reason. */
+  readonly onSayWhy: (() => void) | undefined;
 }
 
-function Choices({ approval: { kind, choices, answers }, decide, deciding, isBusy }: ChoicesShown) {
+function Choices({ approval: { kind, choices, answers }, decide, deciding, isBusy, onSayWhy }: ChoicesShown) {
   if (kind === 'question') return <Answers answers={answers} decide={decide} isBusy={isBusy} />;
   const { egress, tool } = text.approvals.choices;
   const names: Readonly<Record<ApprovalDecision, string>> = kind === 'egress' ? egress : tool;
@@ -171,7 +183,62 @@ function Choices({ approval: { kind, choices, answers }, decide, deciding, isBus
         button({ decision: 'allow-always', forMs: hourMs }, text.approvals.anHour, '')}
       {has('allow-always') && button({ decision: 'allow-always' }, names['allow-always'], '')}
       {button({ decision: 'deny' }, names.deny, 'button-bad', 'D')}
+      {onSayWhy !== undefined && (
+        <button
+          type="button"
+          disabled={isBusy}
+          className="button button-quiet max-md:min-h-12 md:ml-auto"
+          onClick={onSayWhy}
+        >
+          {text.talk.denyWhy}
+        </button>
+      )}
     </div>
+  );
+}
+
+/** A denial with its reason, for the agent that asked. */
+function WhyNot({
+  decide,
+  isBusy,
+  onCancel,
+}: {
+  readonly decide: (decided: Decided) => void;
+  readonly isBusy: boolean;
+  readonly onCancel: () => void;
+}) {
+  const [why, setWhy] = useState('');
+  return (
+    <form
+      className="flex flex-wrap gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (why.trim() !== '') decide({ decision: 'deny', answer: why.trim() });
+      }}
+    >
+      <input
+        // biome-ignore lint/a11y/noAutofocus: the person has just pressed the button for it.
+        autoFocus
+        className="input min-w-40 flex-1 max-md:min-h-12"
+        aria-label={text.talk.why}
+        placeholder={text.talk.whyHint}
+        maxLength={4000}
+        value={why}
+        disabled={isBusy}
+        onChange={({ target }) => setWhy(target.value)}
+        onKeyDown={(event) => event.key === 'Escape' && onCancel()}
+      />
+      <button
+        type="submit"
+        className="button button-bad max-md:min-h-12"
+        disabled={isBusy || why.trim() === ''}
+      >
+        {text.approvals.choices.tool.deny}
+      </button>
+      <button type="button" className="button button-quiet max-md:min-h-12" onClick={onCancel}>
+        {text.actions.cancel}
+      </button>
+    </form>
   );
 }
 

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { ChevronLeft, MessageSquare, Pause, Play, Shield, Square, Trash2 } from 'lucide-react';
+import { ChevronLeft, Shield } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { SandboxStatus } from '../../../src/seams/persistent.ts';
 import { client } from '../api.ts';
 import { EventList } from '../event-list.tsx';
 import { useLive } from '../live.ts';
-import { goTo, pathTo } from '../route.ts';
+import { pathTo } from '../route.ts';
+import { SandboxActions } from '../sandbox/actions.tsx';
 import { SandboxEgress } from '../sandbox/egress.tsx';
 import { Files } from '../sandbox/files.tsx';
 import { Overview } from '../sandbox/overview.tsx';
@@ -17,7 +18,6 @@ import { nameText } from '../shown.ts';
 import { text } from '../text.ts';
 import { State } from '../ui/badge.tsx';
 import { Bar, Content } from '../ui/bar.tsx';
-import { ActionButton } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
 import { Answer } from '../ui/query.tsx';
 import { Tabs } from '../ui/tabs.tsx';
@@ -48,7 +48,7 @@ export function SandboxPage({ chat, tab: asked, item, isWide }: Shown) {
         }
         state={sandbox.data && <SandboxState status={sandbox.data} />}
       >
-        {sandbox.data && <Actions status={sandbox.data} />}
+        {sandbox.data && <SandboxActions status={sandbox.data} />}
       </Bar>
       <Tabs label={nameText(chat)} tabs={links} current={tab} />
       <Answer of={sandbox}>{(status) => <TabOf tab={tab} status={status} item={item} base={base} />}</Answer>
@@ -68,53 +68,6 @@ function SandboxState({ status: { state, grade, image } }: { readonly status: Sa
       </span>
       {image !== null && <code className="min-w-0 truncate text-muted max-lg:hidden">{nameText(image)}</code>}
     </>
-  );
-}
-
-function Actions({ status: { chat, state } }: { readonly status: SandboxStatus }) {
-  const { sandboxes } = client;
-  return (
-    <span className="flex flex-wrap gap-2">
-      <a className="button max-md:hidden" href={`#${pathTo('chat', chat)}`}>
-        <MessageSquare aria-hidden size={14} strokeWidth={1.75} />
-        {text.nav.chat}
-      </a>
-      {(state === 'stopped' || state === 'hibernated') && (
-        <ActionButton kind="button-main" act={() => sandboxes.start(chat)}>
-          <Play aria-hidden size={14} strokeWidth={1.75} />
-          {text.sandboxes.start}
-        </ActionButton>
-      )}
-      {state === 'paused' && (
-        <ActionButton kind="button-main" act={() => sandboxes.resume(chat)}>
-          <Play aria-hidden size={14} strokeWidth={1.75} />
-          {text.sandboxes.resume}
-        </ActionButton>
-      )}
-      {state === 'running' && (
-        <>
-          <ActionButton act={() => sandboxes.pause(chat)}>
-            <Pause aria-hidden size={14} strokeWidth={1.75} />
-            {text.sandboxes.pause}
-          </ActionButton>
-          <ActionButton act={() => sandboxes.stop(chat)}>
-            <Square aria-hidden size={14} strokeWidth={1.75} />
-            {text.sandboxes.stop}
-          </ActionButton>
-        </>
-      )}
-      <ActionButton
-        kind="button-bad"
-        ask={text.sandboxes.removeAsk}
-        act={async () => {
-          await sandboxes.remove(chat);
-          goTo('sandboxes');
-        }}
-      >
-        <Trash2 aria-hidden size={14} strokeWidth={1.75} />
-        {text.sandboxes.remove}
-      </ActionButton>
-    </span>
   );
 }
 
@@ -147,7 +100,7 @@ function TabOf(shown: PartShown): ReactNode {
   return (
     <Content>
       {tab === 'overview' && <Overview status={status} />}
-      {tab === 'timeline' && <Snapshots chat={chat} />}
+      {tab === 'timeline' && <Snapshots status={status} />}
       {tab === 'egress' && <SandboxEgress status={status} />}
       {tab === 'processes' && <Processes chat={chat} isRunning={isRunning} shown={item} base={base} />}
       {tab === 'log' && <EventsOf chat={chat} />}

@@ -127,7 +127,10 @@ function Compare({ chat, path }: Compared) {
     // No event says that one was taken.
     staleTime: 0,
   });
-  const names = (list.data?.snapshots ?? []).map(({ name }) => name).toReversed();
+  const names = (list.data?.snapshots ?? [])
+    .filter(({ kind }) => kind === 'kept')
+    .map(({ name }) => name)
+    .toReversed();
   if (names.length === 0) return null;
   return (
     <>

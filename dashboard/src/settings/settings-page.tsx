@@ -7,6 +7,7 @@ import { text } from '../text.ts';
 import { Bar, Content } from '../ui/bar.tsx';
 import { Tabs } from '../ui/tabs.tsx';
 import { About } from './about.tsx';
+import { Backups } from './backups.tsx';
 import { Channels } from './channels.tsx';
 import { EgressSettings } from './egress-settings.tsx';
 import { Health } from './health.tsx';
@@ -76,6 +77,8 @@ function PartOf({ part, isAdmin }: { readonly part: SettingsPart; readonly isAdm
       return <EgressSettings />;
     case 'schedules':
       return <Schedules />;
+    case 'backups':
+      return onlyAdmin(<Backups />);
     case 'about':
       return <About isAdmin={isAdmin} />;
   }

@@ -9,12 +9,15 @@ export function ActionButton({
   act,
   ask,
   kind = '',
+  word,
   ...button
 }: {
   readonly act: () => Promise<unknown>;
   /** Asked first, where the act cannot be undone. */
   readonly ask?: string;
   readonly kind?: '' | 'button-main' | 'button-bad';
+  /** The act in words, for a button that shows only an icon. */
+  readonly word?: string;
 } & ComponentProps<'button'>) {
   const [isAsking, setAsking] = useState(false);
   const queries = useQueryClient();
@@ -48,7 +51,7 @@ export function ActionButton({
               disabled={mutation.isPending}
               onClick={() => mutation.mutate()}
             >
-              {button.children}
+              {word ?? button.children}
             </button>
           </div>
         </Modal>
