@@ -65,14 +65,26 @@ export function codexDriver(options: CodexOptions): AgentDriver {
         used: noUsage,
       };
       const model = turn.model ?? options.model;
-      const { process, state } =
-        before.process?.turn === turn.turn
-          ? await goOn(turn, before, before.process)
-          : await start(turn, before, model, options);
-      return await follow(turn, process, state, { model, prices: options.prices });
+      const priced = { model, prices: options.prices };
+      if (before.process?.turn === turn.turn) {
+        let hasBegun = before.process.offset > 0;
+        const begin = () => {
+          hasBegun = true;
+        };
+        try {
+          return await follow(turn, await goOn(turn, before, before.process), { ...priced, begin });
+        } catch (error) {
+          // Without a host it waits for its tools and then exits, before it has asked the model anything.
+          if (hasBegun || turn.signal.aborted || !isGeodeError(error, 'agent_failed')) throw error;
+        }
+      }
+      return await follow(turn, await start(turn, before, model, options), priced);
     },
   };
 }
+
+/** The longest time for the tools to be there. */
+const toolsBeginS = 60;
 
 interface Reached {
   readonly process: Process;
@@ -151,6 +163,8 @@ function codexCommand(options: {
       'mcp_servers.geode.command': tools.command,
       'mcp_servers.geode.args': tools.args,
       'mcp_servers.geode.required': true,
+      // Longer than the guest lets a call wait for the next host.
+      'mcp_servers.geode.startup_timeout_sec': toolsBeginS,
     }),
   };
   // A value is TOML. JSON texts, numbers and lists of them are valid TOML.
@@ -171,11 +185,17 @@ function codexCommand(options: {
   };
 }
 
+interface FollowOptions {
+  readonly model: string;
+  readonly prices: PriceTable;
+  /** Called with each line of the program's own output. */
+  readonly begin?: () => void;
+}
+
 async function follow(
   turn: DriverTurn,
-  process: Process,
-  begun: CodexState,
-  { model, prices }: { readonly model: string; readonly prices: PriceTable },
+  { process, state: begun }: Reached,
+  { model, prices, begin }: FollowOptions,
 ): Promise<TurnEnd> {
   const lines = processLines(process);
   let state = begun;
@@ -191,6 +211,7 @@ async function follow(
       if (event.type === 'exit') throw endedEarly('Codex', event, turn.sandbox.limits);
       const line = event.type === 'line' ? parseCodexLine(event.text) : undefined;
       if (line === undefined || event.type !== 'line') continue;
+      begin?.();
       state = { ...state, process: { id: process.id, offset: event.end, turn: turn.turn } };
       if (line.type === 'thread.started') {
         state = { ...state, thread: line.thread_id };
