@@ -19,6 +19,7 @@ const endless = {
       'async def busy():\n    while True: pass\nasyncio.ensure_future(busy())\nawait asyncio.sleep(1000)',
     'messages of many frames': 'while True: display("y" * 20_000)',
     output: 'while True: print("y" * 20_000)',
+    'a command of the shell': '!sleep 1000 & sleep 1000',
     'the text of its value': 'class Slow:\n    def __repr__(self):\n        while True: pass\nSlow()',
   },
   javascript: {

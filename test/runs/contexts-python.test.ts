@@ -51,6 +51,33 @@ pickle.loads(pickle.dumps(Point(3))).x, __name__`;
     });
   });
 
+  describe('lines of notebooks', () => {
+    it('RUN-10: !command, %magic and %%bash run, and the rest of the code sees their results', async () => {
+      const code = `
+where = !pwd
+%env COLOUR=blue
+name = 'a b'
+if where:
+    !echo $COLOUR {name} {c,d} \\
+      more
+!exit 3
+_exit_code, len(where)`;
+      const result = await context.run(code);
+      expect(result).toMatchObject({ status: 'done', value: { text: '(3, 1)' } });
+      expect(result.stdout).toMatch(/^blue a b .* more\n$/);
+      await context.run('%%bash\ncd /; size=large; twice() { echo "$1$1"; }');
+      const script = await context.run('%%bash\npwd; twice $size; echo "$COLOUR"');
+      expect(script.stdout).toBe('/\nlargelarge\nblue\n');
+    });
+
+    it('RUN-10: an error names the line as it was written, an unknown line says so, and texts stay', async () => {
+      expect((await context.run('!true\nx = (1')).error?.name).toBe('SyntaxError');
+      expect((await context.run('!true\n\nundefined_name')).error?.traceback).toContain('line 3');
+      expect((await context.run('%nothing here')).error?.message).toContain('%nothing does not exist here');
+      expect((await context.run('len("""\n!not a command\n""")')).value?.text).toBe('16');
+    });
+  });
+
   describe('await', () => {
     it('RUN-10: await, async for and async with work at the top level, on one event loop', async () => {
       const code = `

@@ -24,6 +24,7 @@ const python: KernelSpec = {
     ['geode_interrupts', new URL('./kernels/python/geode_interrupts.py', import.meta.url)],
     ['geode_wire', new URL('./kernels/python/geode_wire.py', import.meta.url)],
     ['geode_rich', new URL('./kernels/python/geode_rich.py', import.meta.url)],
+    ['geode_lines', new URL('./kernels/python/geode_lines.py', import.meta.url)],
     ['geode_plots', new URL('./kernels/python/geode_plots.py', import.meta.url)],
     ['geode_session', new URL('./kernels/python/geode_session.py', import.meta.url)],
     ['geode_kernel', new URL('./kernels/python/geode_kernel.py', import.meta.url)],

@@ -11,6 +11,7 @@ import sys
 import traceback
 import types
 
+import geode_lines
 import geode_plots
 from geode_rich import described_as, describe, put, shortened, within
 
@@ -55,7 +56,7 @@ class Session:
 
     def execute(self, number, source, name):
         self.interrupts.begin(number)
-        tree = ast.parse(source, name)
+        tree = parsed(source, name)
         last = tree.body[-1] if tree.body else None
         shows = isinstance(last, ast.Expr) and not source.rstrip().endswith(";")
         if shows:
@@ -162,7 +163,8 @@ class Session:
         try:
             return "incomplete" if self.checker(source, "<check>", "single") is None else "complete"
         except (SyntaxError, ValueError, OverflowError):
-            return "invalid"
+            python = geode_lines.translated(source)
+            return "invalid" if python is None else self.check(python)
 
     def show(self, kind, value):
         png = geode_plots.figure_png(value)
@@ -206,6 +208,19 @@ class Session:
         finally:
             self.main.__dict__.clear()
             gc.collect()
+
+
+def parsed(source, name):
+    try:
+        return ast.parse(source, name)
+    except SyntaxError:
+        python = geode_lines.translated(source)
+        try:
+            if python is not None:
+                return ast.parse(python, name)
+        except SyntaxError:
+            pass  # the error in the code as it was written says more
+        raise
 
 
 def tell_failure(loop, context):
