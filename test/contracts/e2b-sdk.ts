@@ -336,6 +336,8 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
         expect((await policy(closed))?.mode).toBe('deny-all');
         await closed.updateNetwork({ allowOut: ['example.com'], denyOut: ['0.0.0.0/0'] });
         expect(await policy(closed)).toMatchObject({ mode: 'allow-list', allow: [{ host: 'example.com' }] });
+        await closed.updateNetwork({});
+        expect((await policy(closed))?.mode).toBe('allow-all');
         await closed.kill();
         expect(await policy(sandbox)).toBeUndefined();
         await expect(Sandbox.create('no-such-template', options)).rejects.toThrow(/no-such-template/);
@@ -371,8 +373,18 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
             'none',
           );
         }
+        const shell = { language: 'bash' } as const;
+        const begun = 'cd /tmp; size=large; twice() { echo "$1$1"; }';
+        await code.runCode(begun, { ...shell, envs: { ONCE: 'yes' } });
+        const script = await code.runCode('pwd; twice $size; echo "once: $ONCE"; echo why >&2', shell);
+        expect(script.logs.stdout.join('')).toBe('/tmp\nlargelarge\nonce: \n');
+        expect(script.logs.stderr.join('')).toBe('why\n');
+        const lines = await code.runCode("name = 'a b'\n!echo shell {name}\nfound = !printf 'c\\nd'\nfound");
+        expect(lines).toMatchObject({ text: "['c', 'd']", logs: { stdout: ['shell a b\n'] } });
+        const table = await code.runCode('display.table([{"a": 1, "b": "x"}, {"a": None, "b": "y"}])');
+        expect(table.results[0]?.data).toEqual({ a: [1, null], b: ['x', 'y'] });
         const languages = (await code.listCodeContexts()).map((each) => each.language);
-        expect(languages.toSorted()).toEqual([language, 'python']);
+        expect(languages.toSorted()).toEqual([language, 'python', 'bash'].toSorted());
         await code.removeCodeContext(other);
         const unused = await CodeSandbox.create(options);
         expect(await unused.listCodeContexts()).toMatchObject([{ language: 'python', cwd: '/home/user' }]);

@@ -16,10 +16,22 @@ import { bodyOf } from '../json-body.ts';
 import { withVariables } from './call-variables.ts';
 import type { ReachSandbox } from './reach.ts';
 
-const languages: ReadonlyMap<string, ContextLanguage> = new Map([
-  ['python', 'python'],
-  ['javascript', 'javascript'],
-  ['js', 'javascript'],
+/** How code of a language of E2B runs: in a context of its own, changed before if needed. */
+interface Dialect {
+  readonly name: string;
+  readonly language: ContextLanguage;
+  change(code: string): string;
+}
+
+const python: Dialect = { name: 'python', language: 'python', change: unindented };
+const javascript: Dialect = { name: 'javascript', language: 'javascript', change: unindented };
+/** Each call is a new shell, which continues with the folder, variables and functions of the one before. */
+const bash: Dialect = { name: 'bash', language: 'python', change: (code) => `%%bash\n${unindented(code)}` };
+const dialects: ReadonlyMap<string, Dialect> = new Map([
+  ['python', python],
+  ['javascript', javascript],
+  ['js', javascript],
+  ['bash', bash],
 ]);
 const executeBody = z.object({
   code: z.string(),
@@ -34,7 +46,8 @@ export function codeRoutes(door: Hono<ApiEnv>, reach: ReachSandbox, contexts: Li
   door.post('/execute', async (context) => {
     const place = placeIn(context, await reach(context));
     const { code, context_id: id, language, env_vars: env } = await bodyOf(context, executeBody);
-    const own = id ? ownContext(place, contexts, id).id : await usual.of(place, languageOf(language));
+    const own = id ? ownContext(place, contexts, id).id : await usual.of(place, dialectOf(language));
+    const { change } = usual.dialectOf(ownContext(place, contexts, own));
     const { user } = place;
     const signal = signalOf(context);
     const running = withEvents((emit: (event: ContextEvent) => void) =>
@@ -42,8 +55,8 @@ export function codeRoutes(door: Hono<ApiEnv>, reach: ReachSandbox, contexts: Li
         withVariables(
           live.language,
           env ?? {},
-          (change) => live.run(change),
-          () => contexts.run(user, own, unindented(code), { timeoutMs: null, onEvent: emit, signal }),
+          (variables) => live.run(variables),
+          () => contexts.run(user, own, change(code), { timeoutMs: null, onEvent: emit, signal }),
         ),
       ),
     );
@@ -58,16 +71,20 @@ export function codeRoutes(door: Hono<ApiEnv>, reach: ReachSandbox, contexts: Li
   door.get('/contexts', async (context) => {
     const place = placeIn(context, await reach(context));
     // There is always one for Python.
-    await usual.of(place, 'python');
+    await usual.of(place, python);
     const own = ownContexts(place, contexts);
-    return context.json(own.map(wireContext), 200);
+    return context.json(
+      own.map((each) => wireContext(each, usual.dialectOf(each))),
+      200,
+    );
   });
   door.post('/contexts', async (context) => {
     const place = placeIn(context, await reach(context));
     const { language, cwd } = await bodyOf(context, contextBody);
     if (cwd && cwd !== '/home/user')
       throw new GeodeError('cannot_enforce', 'A context starts in the workspace.');
-    return context.json(wireContext(await opened(place, contexts, languageOf(language))), 200);
+    const dialect = dialectOf(language);
+    return context.json(wireContext(await usual.open(place, dialect), dialect), 200);
   });
   door.delete('/contexts/:id', async (context) => {
     const place = placeIn(context, await reach(context));
@@ -119,38 +136,51 @@ const mostRemembered = 1_000;
 class UsualContexts {
   readonly #contexts: LiveContexts;
   readonly #known = new Map<string, Promise<string>>();
+  readonly #dialects = new Map<string, Dialect>();
 
   constructor(contexts: LiveContexts) {
     this.#contexts = contexts;
   }
 
   /** Each call waits for the previous one, so concurrent calls create only one. */
-  of(place: Place, language: ContextLanguage): Promise<string> {
-    const key = JSON.stringify([place.chat, language]);
+  of(place: Place, dialect: Dialect): Promise<string> {
+    const key = JSON.stringify([place.chat, dialect.name]);
     const before = this.#known.get(key)?.catch(() => undefined) ?? Promise.resolve(undefined);
     const next = before.then(async (known) => {
       const own = ownContexts(place, this.#contexts).find(({ id }) => id === known);
-      return (own ?? (await opened(place, this.#contexts, language))).id;
+      return (own ?? (await this.open(place, dialect))).id;
     });
-    this.#known.delete(key);
-    this.#known.set(key, next);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > mostRemembered && oldest !== undefined) this.#known.delete(oldest);
+    remember(this.#known, key, next);
     return next;
+  }
+
+  /** Not tied to the request, which the context outlives. */
+  async open({ user, chat }: Place, dialect: Dialect): Promise<OpenContext> {
+    const made = await this.#contexts.open(user, { language: dialect.language, chat }, {});
+    remember(this.#dialects, made.id, dialect);
+    return made;
+  }
+
+  /** Contexts that were not opened through this door have the dialect of their language. */
+  dialectOf({ id, language }: OpenContext): Dialect {
+    return this.#dialects.get(id) ?? dialectOf(language);
   }
 }
 
-/** Not tied to the request, which the context outlives. */
-function opened({ user, chat }: Place, contexts: LiveContexts, language: ContextLanguage) {
-  return contexts.open(user, { language, chat }, {});
+/** The oldest is forgotten. */
+function remember<T>(known: Map<string, T>, key: string, value: T): void {
+  known.delete(key);
+  known.set(key, value);
+  const [oldest] = known.keys();
+  if (known.size > mostRemembered && oldest !== undefined) known.delete(oldest);
 }
 
-function languageOf(name: string | null | undefined): ContextLanguage {
-  const language = languages.get(name || 'python');
-  if (language !== undefined) return language;
+function dialectOf(name: string | null | undefined): Dialect {
+  const dialect = dialects.get((name || 'python').toLowerCase());
+  if (dialect !== undefined) return dialect;
   throw new GeodeError(
     'invalid_input',
-    `${name} has no contexts. Available: ${[...languages.keys()].join(', ')}.`,
+    `${name} has no contexts. Available: ${[...dialects.keys()].join(', ')}.`,
   );
 }
 
@@ -185,12 +215,19 @@ function messageOf(event: ContextEvent): object {
   return { type: 'error', name, value: message, traceback };
 }
 
-function resultOf({ kind, text, html, markdown, latex, svg, png, jpeg, json }: Rich): object {
+function resultOf({ kind, text, html, markdown, latex, svg, png, jpeg, json, table }: Rich): object {
   const base64 = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('base64');
   const forms = { text, html, markdown, latex, svg, png: base64(png), jpeg: base64(jpeg), json };
-  return { ...forms, is_main_result: kind === 'value' };
+  const data = json === undefined && table !== undefined ? columnsOf(table) : undefined;
+  return { ...forms, data, is_main_result: kind === 'value' };
 }
 
-function wireContext({ id, language }: OpenContext): object {
-  return { id, language, cwd: '/home/user' };
+/** A data frame by columns, as E2B has it; only if all of its rows are there. */
+function columnsOf({ columns, rows, totalRows }: NonNullable<Rich['table']>): object | undefined {
+  if (rows.length < totalRows) return undefined;
+  return Object.fromEntries(columns.map((column, at) => [column, rows.map((row) => row[at] ?? null)]));
+}
+
+function wireContext({ id }: OpenContext, { name }: Dialect): object {
+  return { id, language: name, cwd: '/home/user' };
 }

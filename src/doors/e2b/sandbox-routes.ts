@@ -92,7 +92,8 @@ export function sandboxRoutes(door: Hono<ApiEnv>, e2b: E2b, egress: ApiParts['eg
     );
   });
   door.put('/sandboxes/:id/network', async (context) => {
-    const words = wordsOf(await bodyOf(context, networkSchema)) ?? { mode: 'deny-all' };
+    // As in E2B, a change without rules takes the earlier ones away.
+    const words = wordsOf(await bodyOf(context, networkSchema)) ?? { mode: 'allow-all' };
     if (egress === undefined) throw new GeodeError('cannot_enforce', 'This server has no network policies.');
     const change = (before: EgressSpec) => {
       const next = { ...egressOf(words), bindings: before.bindings };
