@@ -88,6 +88,7 @@ const order = [
   'image import',
   'image export',
   'image prune',
+  'runtime install',
   'tools open',
   'tools ls',
   'tools close',

@@ -403,6 +403,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/image/prune.ts')).imagePruneCommand,
   },
   {
+    name: 'runtime install',
+    summary: 'Build gVisor, so that sandboxes get a kernel of their own',
+    load: async () => (await import('./commands/runtime/install.ts')).runtimeInstallCommand,
+  },
+  {
     name: 'tools open',
     summary: "Give programs in a sandbox the host's tools (MCP)",
     load: async () => (await import('./commands/tools/open.ts')).toolsOpenCommand,

@@ -4,6 +4,7 @@ import type { Cancel } from '../base/cancel.ts';
 import { isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Config } from '../config/schema.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
+import { howToGetGvisor } from '../runtimes/oci/oci.ts';
 import type { MachineCheck } from '../seams/doctor.ts';
 import type { Workspace } from '../seams/sandbox.ts';
 import type { Geode } from './geode.ts';
@@ -24,6 +25,7 @@ export async function checkMachine(
     await folderCheck('run folder', sandbox.run_dir, 0),
     ...(await Promise.all(runtimes)).flat(),
     ...probed.flatMap(limitsCheck),
+    ...probed.flatMap(gvisorCheck),
     isolationCheck(probed),
   ];
 }
@@ -101,6 +103,19 @@ function limitsCheck({ runtime: { name }, found }: ProbedRuntime): readonly Mach
       state: 'warning',
       found: `soft for ${softLimits.join(' and ')}: the guest counts, because this user has no control group of its own${cpus}`,
       fix: 'Start the host in a delegated control group: systemd-run --user --scope -p Delegate=yes geode gateway',
+    },
+  ];
+}
+
+/** The oci runtime works without gVisor, but weaker. */
+function gvisorCheck({ runtime: { name }, found }: ProbedRuntime): readonly MachineCheck[] {
+  if (name !== 'oci' || !found.available || found.grade === 'kernel') return [];
+  return [
+    {
+      name: 'gvisor',
+      state: 'warning',
+      found: "runsc is not used: sandboxes of oci share the machine's kernel, and cannot be checkpointed",
+      fix: `For grade kernel, ${howToGetGvisor}`,
     },
   ];
 }

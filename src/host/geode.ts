@@ -173,7 +173,7 @@ export function createGeode(
     onPull: (event: PullEvent) => void,
     cancel: Cancel,
   ): Promise<string | undefined> => {
-    if (chosen.images === undefined) return undefined;
+    if (chosen.images === undefined || (name === undefined && chosen.hasMachinePrograms)) return undefined;
     const pulling = images.resolve(
       chosen.images,
       name ?? (chosen.name === 'oci' ? config.oci.image : config.docker.image),
@@ -248,8 +248,9 @@ export function createGeode(
       return yield* images.resolve(chosen.images, name, { signal });
     },
     async imageFor(language, { runtime: wanted, signal } = {}) {
-      const found = await (await runtime(wanted)).probe({ signal });
-      const hasImages = found.available && found.capabilities.images;
+      const chosen = await runtime(wanted);
+      const found = await chosen.probe({ signal });
+      const hasImages = found.available && found.capabilities.images && !chosen.hasMachinePrograms;
       return hasImages ? (config.runs.images[language] ?? defaultImages[language]) : undefined;
     },
     async open(spec = {}, { runtime: name, signal, onPull } = {}) {

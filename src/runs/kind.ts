@@ -52,7 +52,9 @@ export async function* kindFor(
   options: RunOptions,
 ): AsyncGenerator<PullEvent, KindOfRun> {
   const { runtime, found } = await choose(options.runtime);
-  const wanted = options.image ?? (found.capabilities.images ? imageOf(language) : undefined);
+  const wanted =
+    options.image ??
+    (found.capabilities.images && !runtime.hasMachinePrograms ? imageOf(language) : undefined);
   const image = wanted === undefined ? null : yield* imageFor(images, runtime, wanted, options);
   const spec: SandboxSpec = {
     limits: atMost(
@@ -78,7 +80,7 @@ export async function* kindFor(
     title: wanted === undefined ? runtime.name : `${runtime.name} ${wanted}`,
     async open() {
       const sandbox = await runtime.open({ ...spec, id: newMarkedId('run') }).catch((error) => {
-        if (wanted !== undefined) images.forget(wanted);
+        if (wanted !== undefined) images.forget(runtime.images, wanted);
         throw error;
       });
       if (opening !== undefined) await startInterpreter(sandbox, language, prepared);

@@ -8,12 +8,17 @@ import type { CountedPull, PullAllowance } from './pull-rules.ts';
 /** Anyone with access to the engine may move a tag to another image, so a tag is resolved again after this time. */
 const freshMs = 30_000;
 
+interface Place {
+  readonly known: Map<string, { readonly facts: ImageFacts; readonly at: number }>;
+  readonly pulls: Map<string, Pull>;
+}
+
 /** Finds images and pulls missing ones: once for any number of waiting runs. */
 export class RunImages {
   readonly #pullDeadlineMs: number;
   readonly #allowance: PullAllowance | undefined;
-  readonly #known = new Map<string, { readonly facts: ImageFacts; readonly at: number }>();
-  readonly #pulls = new Map<string, Pull>();
+  /** By runtime, because one may have an image that another does not. */
+  readonly #places = new WeakMap<Images, Place>();
 
   /** Without an allowance everybody may pull everything. */
   constructor(options: { readonly pullDeadlineMs: number; readonly allowance?: PullAllowance }) {
@@ -27,33 +32,41 @@ export class RunImages {
     name: string,
     { signal }: Cancel = {},
   ): AsyncGenerator<PullEvent, ImageFacts> {
-    const known = this.#known.get(name);
+    const place = this.#placeOf(images);
+    const known = place.known.get(name);
     if (known !== undefined && performance.now() - known.at < freshMs) return known.facts;
     const since = performance.now();
     const found = await images.find(checkImageName(name), { signal });
     // Another pull may have ended during the engine's check.
-    const pulled = this.#known.get(name);
+    const pulled = place.known.get(name);
     if (found === undefined && pulled !== undefined && pulled.at >= since) return pulled.facts;
     const facts = found ?? (yield* this.#pull(images, name, signal));
-    this.#known.set(name, { facts, at: performance.now() });
+    place.known.set(name, { facts, at: performance.now() });
     return facts;
   }
 
   /** Called after an open that failed, because the image may have been removed. */
-  forget(name: string): void {
-    this.#known.delete(name);
+  forget(images: Images | undefined, name: string): void {
+    if (images !== undefined) this.#placeOf(images).known.delete(name);
+  }
+
+  #placeOf(images: Images): Place {
+    const place = this.#places.get(images) ?? { known: new Map(), pulls: new Map() };
+    this.#places.set(images, place);
+    return place;
   }
 
   async *#pull(images: Images, name: string, signal?: AbortSignal): AsyncGenerator<PullEvent, ImageFacts> {
     this.#allowance?.check(name);
+    const { pulls } = this.#placeOf(images);
     const pull =
-      this.#pulls.get(name) ??
+      pulls.get(name) ??
       new Pull(images, name, {
         deadlineMs: this.#pullDeadlineMs,
         counted: this.#allowance?.begin(name),
-        forget: () => this.#pulls.delete(name),
+        forget: () => pulls.delete(name),
       });
-    this.#pulls.set(name, pull);
+    pulls.set(name, pull);
     return yield* pull.follow({ signal });
   }
 }

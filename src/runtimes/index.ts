@@ -22,7 +22,7 @@ export function allRuntimes(options: RuntimesOptions): readonly Runtime[] {
     appleRuntime(options, options.apple),
     ...(options.oci === undefined ? [] : [ociRuntime(options, options.oci)]),
     dockerRuntime(options, options.docker),
-    bubblewrapRuntime(options),
+    bubblewrapRuntime(options, options.oci?.store),
     nativeRuntime(options),
   ];
 }

@@ -86,6 +86,8 @@ export interface Runtime {
   readonly name: RuntimeName;
   /** Missing in a runtime without images, or whose images Geode does not pull. */
   readonly images?: Images;
+  /** Without an image, its sandboxes have the machine's own programs. Missing if they always have an image, or never. */
+  readonly hasMachinePrograms?: true;
   /** Missing where workspaces are not folders of this host. */
   readonly workspaces?: HostWorkspaces;
   /** Missing where the memory of sandboxes cannot be saved. */

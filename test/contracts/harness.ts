@@ -91,11 +91,11 @@ export async function optionsIn(folder: string, world: World): Promise<TestOptio
 }
 
 export async function openHarness(
-  make: (options: RuntimesOptions) => Runtime,
+  make: (options: RuntimesOptions) => Runtime | Promise<Runtime>,
   world: World = {},
 ): Promise<Harness> {
   const options = await testOptions(world);
-  const runtime = make(options);
+  const runtime = await make(options);
   const found = await runtime.probe();
   if (!found.available) {
     await options[Symbol.asyncDispose]();

@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { command } from './command.ts';
+import { gvisorVersion, installGvisor } from '../../src/host/install-gvisor.ts';
 import { cacheFolder } from './folders.ts';
 import { locked } from './lock.ts';
 
-/** A commit that Go's own tools can build; most of gVisor's need Bazel. */
-const version = 'v0.0.0-20260905035102-160fafc42237';
-const folder = join(cacheFolder, 'gvisor', version);
+const folder = join(cacheFolder, 'gvisor', gvisorVersion);
 const program = join(folder, 'runsc');
 
 /**
@@ -20,15 +18,16 @@ export const gvisorRuntimes = {
 };
 
 /**
- * Builds gVisor's OCI runtime from its Go module, once. That takes some minutes and Go, so it is left to the tests
- * that need it; afterwards our Docker's facts list the runtimes above. Returns the program's path.
+ * Builds gVisor's OCI runtime as `geode runtime install gvisor` does, once. That takes some minutes and Go, so it is
+ * left to the tests that need it; afterwards our Docker's facts list the runtimes above. Returns the program's path.
  */
 export async function ensureGvisor(): Promise<string> {
   await locked('setup', async () => {
     if (existsSync(program)) return;
-    await command('go', ['install', `gvisor.dev/gvisor/runsc@${version}`], {
-      timeoutMs: 900_000,
-      env: { GOBIN: folder, CGO_ENABLED: '0' },
+    await installGvisor({
+      folder,
+      path: process.env.PATH ?? '',
+      variable: (name) => process.env[name],
     });
   });
   return program;

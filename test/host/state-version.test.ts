@@ -49,6 +49,7 @@ const wordsOf: Readonly<Record<string, readonly string[]>> = {
   'sandbox open': ['demo', '8080'],
   'sandbox extend': ['demo', '1h'],
   'sandbox rename': ['demo', 'other'],
+  'runtime install': ['gvisor'],
   agent: ['demo', 'hello'],
   'agent log': chat,
   'agent interrupt': chat,

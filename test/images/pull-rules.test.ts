@@ -149,13 +149,13 @@ describe.skipIf(missing !== '')(
         ['bob', undefined],
       ] as const) {
         await absent();
-        daily.forget(name);
+        daily.forget(images, name);
         const error = await refusal(as(user, () => pulled(daily)));
         expect(isGeodeError(error) ? error.code : error, user).toBe(code);
       }
       day += 1;
       await absent();
-      daily.forget(name);
+      daily.forget(images, name);
       expect(await as('alice', () => pulled(daily))).toMatchObject({ sizeBytes });
     });
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -73,6 +73,19 @@ describe.skipIf(!docker.available)(
     afterAll(() => opened?.close());
 
     checkpointsContract(harness);
+
+    it('OCI-2: uses the runsc that `geode runtime install gvisor` put into the state folder', async () => {
+      const images = await store();
+      const own = await openHarness(async (options) => {
+        const programs = join(options.stateDir, 'programs');
+        await mkdir(programs, { recursive: true });
+        await symlink(program, join(programs, 'runsc'));
+        return ociRuntime(options, { program: 'auto', defaultImage: 'geode-test/python:1', store: images });
+      });
+      const sandbox = await own.open();
+      expect(sandbox.grade).toBe('kernel');
+      await own.close();
+    });
 
     it('a start of gVisor that hangs is ended and begun again', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'geode-test-'));

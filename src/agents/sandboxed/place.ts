@@ -59,7 +59,7 @@ export async function checkPlace(options: PlaceOptions, cancel: Cancel = {}): Pr
   const own: readonly Mount[] =
     options.program === undefined ? [{ source: dirname(options.bundle), target: bundleTarget }] : [];
   const spec: PersistentSpec = {
-    ...(runtime.images !== undefined && { image: options.image }),
+    ...(runtime.images !== undefined && !runtime.hasMachinePrograms && { image: options.image }),
     limits: { memoryBytes: options.memoryBytes, cpus: options.cpus },
     mounts: [...own, { source: node, target: nodeTarget }, ...options.mounts],
     network: options.network,
@@ -73,7 +73,8 @@ export async function checkPlace(options: PlaceOptions, cancel: Cancel = {}): Pr
 }
 
 async function checkImage(runtime: Runtime, image: string, cancel: Cancel): Promise<void> {
-  if (runtime.images === undefined || (await runtime.images.find(image, cancel)) !== undefined) return;
+  if (runtime.images === undefined || runtime.hasMachinePrograms) return;
+  if ((await runtime.images.find(image, cancel)) !== undefined) return;
   const own = /^localhost\/geode\/(\w+):/.exec(image)?.[1];
   const fix = own === undefined ? `docker pull ${image}` : `geode image build ${own}`;
   throw new GeodeError('image_missing', `The image of the agents, ${image}, is not on ${runtime.name}.`, {

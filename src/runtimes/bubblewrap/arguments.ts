@@ -2,6 +2,7 @@ import { lstat, readlink } from 'node:fs/promises';
 import type { Mount } from '../../seams/sandbox.ts';
 import type { SandboxUser } from '../accounts.ts';
 import { firstLeaseMs, usualHome, workdir } from '../spec.ts';
+import { imageArguments } from './image-root.ts';
 
 /** The parts of the host's file system that programs need, read-only and without secrets. */
 const systemFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
@@ -45,6 +46,8 @@ export interface BubblewrapRoom {
    */
   readonly asRoot: boolean;
   readonly user: SandboxUser;
+  /** The root of an image instead of the machine's own programs. */
+  readonly imageRoot: string | undefined;
 }
 
 /** The command line of `bwrap`: options for the walls, then the guest. */
@@ -71,9 +74,8 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
         ]),
     ...(room.seccomp ? ['--seccomp', '4'] : []),
     ...['--as-pid-1', '--hostname', 'sandbox', '--clearenv', '--info-fd', '3'],
-    ...['/.geode', '/etc', '/etc/ssl'].flatMap((path) => ['--perms', '0755', '--dir', path]),
-    ...(await systemArguments()),
-    ...systemFiles.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...['--perms', '0755', '--dir', '/.geode'],
+    ...(room.imageRoot === undefined ? await machineArguments() : await imageArguments(room.imageRoot)),
     ...[
       '--ro-bind',
       `${room.etcFolder}/passwd`,
@@ -87,7 +89,9 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
     ...['--perms', '1777', '--size', String(room.tmpBytes), '--tmpfs', '/tmp'],
     ...['--perms', '1777', '--size', String(room.tmpBytes), '--tmpfs', '/var/tmp'],
     ...['--bind', room.workspace, workdir],
-    ...['--perms', '0755', '--dir', '/home', '--symlink', workdir, usualHome],
+    ...(room.imageRoot === undefined
+      ? ['--perms', '0755', '--dir', '/home', '--symlink', workdir, usualHome]
+      : []),
     ...['--ro-bind', room.guest, '/.geode/guest', '--ro-bind', room.linkFolder, '/.geode/link'],
     ...(room.cgroup === undefined ? [] : ['--ro-bind', room.cgroup, '/.geode/cgroup']),
     // Otherwise bwrap creates them for itself only, and the sandbox's user cannot pass.
@@ -102,6 +106,15 @@ export async function bubblewrapArguments(room: BubblewrapRoom): Promise<readonl
     ...(room.asRoot ? ['--user', `${uid}:${gid}`] : []),
     ...(room.soft.memoryBytes == null ? [] : ['--soft-memory', String(room.soft.memoryBytes)]),
     ...(room.soft.pids == null ? [] : ['--soft-pids', String(room.soft.pids)]),
+  ];
+}
+
+/** The machine's own programs, and the settings that they need. */
+async function machineArguments(): Promise<readonly string[]> {
+  return [
+    ...['/etc', '/etc/ssl'].flatMap((path) => ['--perms', '0755', '--dir', path]),
+    ...(await systemArguments()),
+    ...systemFiles.flatMap((path) => ['--ro-bind-try', path, path]),
   ];
 }
 

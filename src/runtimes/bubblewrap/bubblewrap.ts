@@ -3,9 +3,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { socketDialer } from '../../link/dial.ts';
+import type { ImageStore } from '../../seams/image-store.ts';
 import { softLimitNames } from '../../seams/limits.ts';
 import type { Available, Runtime, Unavailable } from '../../seams/runtime.ts';
-import { noAccounts, userName, withAccount, writeAccounts } from '../accounts.ts';
+import { accountsIn, noAccounts, userName, withAccount, writeAccounts } from '../accounts.ts';
 import { whyNoDisks } from '../disk.ts';
 import { findGuest } from '../guest-binary.ts';
 import { endProcess, livenessOf, startDetached } from '../host-process.ts';
@@ -21,6 +22,7 @@ import { bubblewrapArguments, type SoftBounds, systemArguments } from './argumen
 import { type CgroupHome, findCgroups } from './cgroup-home.ts';
 import { cgroupIds, cgroupOf, makeCgroup, removeCgroup } from './cgroups.ts';
 import { isFrozen, wallsFreezerOf } from './freezing.ts';
+import { checkPlaces } from './image-root.ts';
 import { whyNoNamespaces } from './why-no-namespaces.ts';
 
 /** The user of commands on the host's disk if the host runs as root without one user per sandbox. */
@@ -29,8 +31,11 @@ const insideUser = { uid: 1000, gid: 1000 };
 const defaultTmpBytes = 256 * 1024 ** 2;
 const path = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
 
-/** Namespaces without a daemon: the host's own programs, read-only, in a room without network and secrets. */
-export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
+/**
+ * Namespaces without a daemon, without network and secrets: the machine's own programs, read-only, or an image of
+ * Geode's store.
+ */
+export function bubblewrapRuntime(options: RuntimeOptions, store?: ImageStore): Runtime {
   const asRoot = options.uid === 0;
   const user = asRoot ? unprivilegedUser : insideUser;
   // Checked once, because the check may move this host into a control group of its own.
@@ -40,16 +45,28 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
     return found;
   };
   const cgroup = async (room: Room) => cgroupOf(await cgroups(), options, room);
-  return runtimeOf(
+  const imageOf = async ({ image }: CheckedSpec) =>
+    image === undefined || store === undefined ? undefined : store.open(image);
+  const runtime = runtimeOf(
     {
       name: 'bubblewrap',
-      probe: async (signal) => probe(options, await cgroups(), signal),
+      probe: async (signal) => probe(options, await cgroups(), store !== undefined, signal),
       async plan(_room, spec) {
         await checkOpenFiles('bubblewrap', options, spec);
-        await checkMounts(spec.mounts ?? [], options.mounts);
-        const env = { PATH: path, HOME: workdir, USER: userName(user), LANG: 'C.UTF-8', ...spec.env };
+        const mounts = await checkMounts(spec.mounts ?? [], options.mounts);
+        const image = await imageOf(spec);
+        if (image !== undefined) await checkPlaces(image.root, mounts);
+        const env = {
+          PATH: path,
+          LANG: 'C.UTF-8',
+          ...image?.env,
+          HOME: workdir,
+          USER: userName(user),
+          ...spec.env,
+        };
         return {
           handle: '',
+          ...(image && { imageId: image.id }),
           grade: 'os',
           workdir,
           env,
@@ -61,8 +78,10 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
         const home = await cgroups();
         const made = home && (await makeCgroup(home, options, room, spec.limits));
         const guest = await findGuest(options);
-        // Hides the machine's own accounts from the sandbox.
-        const etcFolder = await writeAccounts(room.runFolder, withAccount(noAccounts, plan.user));
+        const image = await imageOf(spec);
+        // The machine's own accounts stay hidden.
+        const accounts = image === undefined ? noAccounts : await accountsIn(image.root);
+        const etcFolder = await writeAccounts(room.runFolder, withAccount(accounts, plan.user));
         const filter = seccompFilter(options.arch);
         const filterFile = join(room.runFolder, 'seccomp');
         if (filter !== undefined) await writeFile(filterFile, filter);
@@ -78,6 +97,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
           tmpBytes: Math.min(spec.limits.memoryBytes ?? defaultTmpBytes, defaultTmpBytes),
           asRoot,
           user: plan.user,
+          imageRoot: image?.root,
         });
         const handle = await startDetached({
           program: 'bwrap',
@@ -114,6 +134,7 @@ export function bubblewrapRuntime(options: RuntimeOptions): Runtime {
     },
     options,
   );
+  return store === undefined ? runtime : { ...runtime, images: store, hasMachinePrograms: true };
 }
 
 /** The limits that the guest enforces by counting. */
@@ -127,6 +148,7 @@ function softOf({ limits, softLimits }: CheckedSpec): SoftBounds {
 async function probe(
   options: RuntimeOptions,
   cgroups: CgroupHome | undefined,
+  images: boolean,
   signal: AbortSignal,
 ): Promise<Available | Unavailable> {
   if (options.platform !== 'linux') {
@@ -168,7 +190,7 @@ async function probe(
         disk: (await whyNoDisks(options)) === undefined,
       },
       softLimits,
-      images: false,
+      images,
       networks: ['none'],
       mounts: true,
       users: 'never',

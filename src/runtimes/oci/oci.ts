@@ -39,7 +39,7 @@ const destroyDeadlineMs = 15_000;
 export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
   let found: Promise<OciProgram | undefined> | undefined;
   const program = async (signal: AbortSignal): Promise<OciProgram> => {
-    found ??= findProgram(oci.program, options.path, signal);
+    found ??= findProgram(oci.program, options, signal);
     const here = await found;
     if (here !== undefined) return here;
     found = undefined;
@@ -159,7 +159,7 @@ export function ociRuntime(options: RuntimeOptions, oci: OciOptions): Runtime {
       bindsWorkspace: true,
       probe: async (signal) => {
         found = undefined;
-        return probe(options, await findProgram(oci.program, options.path, signal), await cgroups());
+        return probe(options, await findProgram(oci.program, options, signal), await cgroups());
       },
 
       async plan(_room, spec, signal) {
@@ -268,6 +268,10 @@ function pathBelowHierarchy(folder: string | undefined): string | undefined {
   return folder?.replace(/^\/sys\/fs\/cgroup(?:\/memory(?=\/))?/, '');
 }
 
+/** For grade kernel and checkpoints. */
+export const howToGetGvisor =
+  "build gVisor's runsc with Go: geode runtime install gvisor; or install its package: https://gvisor.dev/docs/user_guide/install/";
+
 async function probe(
   options: RuntimeOptions,
   found: OciProgram | undefined,
@@ -280,7 +284,7 @@ async function probe(
     return {
       available: false,
       reason: 'neither runsc, runc nor crun is installed',
-      fix: 'apt-get install runc, or install gVisor (https://gvisor.dev/docs/user_guide/install/)',
+      fix: `${howToGetGvisor}; or runc: apt-get install runc`,
     };
   }
   if (options.uid !== 0) {

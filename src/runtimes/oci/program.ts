@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { GeodeError } from '../../base/errors.ts';
 import { startTime } from '../host-process.ts';
@@ -17,13 +17,19 @@ export interface OciProgram {
   readonly version: string;
 }
 
+/** Where `geode runtime install` puts programs. */
+export function programsFolder(stateDir: string): string {
+  return join(stateDir, 'programs');
+}
+
 /** The program to use; `undefined` if it is not installed. */
 export async function findProgram(
   wanted: string,
-  path: string,
+  { path, stateDir }: { readonly path: string; readonly stateDir: string },
   signal: AbortSignal,
 ): Promise<OciProgram | undefined> {
-  for (const program of wanted === 'auto' ? known : [wanted]) {
+  const built = wanted === 'auto' || wanted === 'runsc' ? [join(programsFolder(stateDir), 'runsc')] : [];
+  for (const program of [...built, ...(wanted === 'auto' ? known : [wanted])]) {
     const answer = await promisify(execFile)(program, ['--version'], { env: { PATH: path }, signal }).catch(
       () => undefined,
     );
