@@ -10,8 +10,8 @@ import (
 	"geode/guest/internal/fault"
 )
 
-// followsLinks says whether the kernel follows a link in the place of a folder although it was told not to: gVisor
-// ignores O_NOFOLLOW beside O_DIRECTORY, which os.Root relies on.
+// followsLinks says whether the kernel ignores O_NOFOLLOW beside O_DIRECTORY, as gVisor does. It then follows a link
+// where a folder is expected, and os.Root relies on the flag.
 func followsLinks() bool {
 	fd, err := syscall.Open("/proc/self/cwd", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
 	if err != nil {
