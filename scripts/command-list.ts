@@ -113,7 +113,7 @@ const order = [
   'backup verify',
   'backup restore',
   'keys create',
-  'keys list',
+  'keys ls',
   'keys revoke',
   'status',
   'doctor',

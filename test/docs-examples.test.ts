@@ -1,5 +1,5 @@
 /** Every console example in the docs does what the page shows: in a network of its own, in an empty home. */
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, it } from 'vitest';
@@ -35,6 +35,20 @@ describe.skipIf(reason !== null)(`console examples${reason === null ? '' : ` (sk
       expect(wrong.join('\n\n')).toBe('');
     },
   );
+});
+
+it('each block that is not run here names a test that exists', () => {
+  const reasons = pages.flatMap(({ page, examples }) =>
+    examples.notRun.map((reason) => `${page}: ${reason}`),
+  );
+  const tests = (reason: string) => reason.match(/\btest\/[\w/-]+(?:\.test)?\.ts\b/g) ?? [];
+  expect(reasons.length).toBeGreaterThan(0);
+  expect(
+    reasons.filter((reason) => {
+      const named = tests(reason);
+      return named.length === 0 || !named.every((file) => existsSync(join(root, file)));
+    }),
+  ).toEqual([]);
 });
 
 describe('the reader of console examples', () => {

@@ -224,7 +224,7 @@ export const errorCatalogue = {
     status: 426,
     hint: 'Open this path as a WebSocket, or use the HTTP path that streams events.',
   },
-  key_not_found: { status: 404, hint: 'List keys: `geode keys list`.' },
+  key_not_found: { status: 404, hint: 'List keys: `geode keys ls`.' },
   server_unreachable: { status: 503, hint: 'Start it with `geode gateway`, or correct the URL.' },
   stopping: { status: 503, hint: 'The server is stopping. Try again when it is back.' },
   // runs
@@ -238,10 +238,7 @@ export const errorCatalogue = {
   },
   queue_full: { status: 429, hint: 'Too many runs are waiting. Try again later, or raise `runs.queue`.' },
   // models
-  no_provider: {
-    status: 409,
-    hint: 'Set `providers.services` and `providers.default` in the config; docs/models.md has examples.',
-  },
+  no_provider: { status: 409, hint: 'Set one up: `geode onboard provider`.' },
   setting_overridden: {
     status: 409,
     hint: 'Remove the variable where Geode starts, restart it, and try again.',

@@ -528,9 +528,9 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/keys/create.ts')).keysCreateCommand,
   },
   {
-    name: 'keys list',
+    name: 'keys ls',
     summary: 'List API keys',
-    load: async () => (await import('./commands/keys/list.ts')).keysListCommand,
+    load: async () => (await import('./commands/keys/ls.ts')).keysLsCommand,
   },
   {
     name: 'keys revoke',

@@ -207,7 +207,7 @@ export const solves = family({
       description: 'The progress; the last event is `result` or `problem`.',
       schema: solveEventSchema,
     },
-    refuses: { 402: 'The budget for models is spent.', 409: 'No model is configured.' },
+    refuses: { 402: 'The budget for models is spent.', 409: 'No model is set.' },
   },
   resume: {
     route: 'POST /api/v1/solve/{id}/resume',
@@ -219,7 +219,7 @@ export const solves = family({
       description: 'The progress; the last event is `result` or `problem`.',
       schema: solveEventSchema,
     },
-    refuses: { 402: 'The budget for models is spent.', ...notFound, 409: 'No model is configured.' },
+    refuses: { 402: 'The budget for models is spent.', ...notFound, 409: 'No model is set.' },
   },
   list: {
     route: 'GET /api/v1/solve',

@@ -41,7 +41,7 @@ function idOf(name: string, options: ModelsOptions): string {
   if (name !== 'default' && name !== 'cheap') return name;
   const id = name === 'cheap' ? (options.cheap ?? options.default) : options.default;
   if (id !== undefined) return id;
-  throw new GeodeError('no_provider', 'No model is configured: providers.default is not set.');
+  throw new GeodeError('no_provider', 'No model is set.');
 }
 
 function makeModel(id: string, options: ModelsOptions): Model {

@@ -134,7 +134,7 @@ const table: readonly (readonly [args: readonly string[], code: number, stdin?: 
   [['memory', 'reindex'], 0],
   [['memory', 'rm', 'nothing'], 1],
   [['keys', 'create', '--user', 'ann'], 0],
-  [['keys', 'list'], 0],
+  [['keys', 'ls'], 0],
   [['keys', 'revoke', 'nothing'], 1],
   [['backup', 'create'], 0],
   [['status'], 0],

@@ -255,7 +255,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
 
   it('of machine, config, key and image commands matches its schemas', async () => {
     const { id } = await value(z.object({ id: z.string() }), 'keys create', ['--scope', 'runs']);
-    await values('keys list');
+    await values('keys ls');
     await values('keys revoke', [id]);
     await values('status');
     await values('config');

@@ -232,7 +232,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode onboard${reason}`, patience
     expect(empty).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--provider KIND') });
     await expect(readFile(fileOf(home))).rejects.toThrow('ENOENT');
     const asked = await home.run(['chat', 'plans', '-m', 'hi']);
-    expect(asked).toMatchObject({ code: 1, stdout: expect.stringContaining('No model is configured') });
+    expect(asked).toMatchObject({ code: 1, stdout: expect.stringContaining('No model is set') });
     expect(await home.ok(['secrets', 'set', 'telegram'], 'a-token-of-a-bot')).toContain(
       'the gateway uses it for telegram',
     );

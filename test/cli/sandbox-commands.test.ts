@@ -52,8 +52,10 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     expect((await home.run(['sandbox', 'create', 'alice/life'])).code).toBe(0);
     await home.ok(['sandbox', 'exec', 'alice/life', '--', 'sh', '-c', 'echo kept > file']);
     const listed = await home.ok(['sandbox', 'ls']);
-    expect(listed).toMatch(/^SANDBOX +STATE +RUNTIME +GRADE +ACTIVE +CREATED/);
-    expect(listed).toMatch(/^alice\/life +running +bubblewrap +os .* team=a$/m);
+    expect(listed).toMatch(/^NAME +STATE +ISOLATION +ACTIVE +IMAGE +LABELS$/m);
+    expect(listed).toMatch(/^alice\/life +running +bubblewrap \(os\) .* - +team=a$/m);
+    expect(listed).not.toContain('room-');
+    expect(await home.ok(['sandbox', 'ls', '--wide'])).toMatch(/^alice\/life .* room-\S+ +- +team=a$/m);
     expect(await home.ok(['sandbox', 'stop', 'alice/life'])).toContain('alice/life: stopped');
     expect(await stateOf('life')).toBe('stopped');
     expect(await home.ok(['sandbox', 'start', 'alice/life'])).toContain('alice/life: running');

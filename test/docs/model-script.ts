@@ -11,6 +11,11 @@ const answers: Readonly<Record<string, readonly Reply[]>> = {
     ),
     { text: 'primes.py prints 2, 3, 5, 7, 11, 13, 17 and 19.' },
   ],
+  'Write hello.py that prints hello, and run it': [
+    shell(`echo 'print("hello")' > hello.py && python3 hello.py`),
+    { text: 'hello.py prints hello.' },
+  ],
+  'What does it print?': [{ text: 'hello' }],
   'which files are here?': [shell('ls'), { text: 'Two files: note.txt and primes.py.' }],
 };
 

@@ -151,7 +151,10 @@ describe.skipIf(!bubblewrap.available)(
       ]);
       expect(crossed[1]).toMatchObject({ status: 200, address: '127.0.0.1', rule: own });
       expect(crossed[1]?.bytesIn).toBeGreaterThan(0);
-      expect(await home.ok(['egress', 'log', '--limit', '1'])).toContain('/fourth');
+      const [head, row] = (await home.ok(['egress', 'log', '--limit', '1'])).split('\n');
+      expect(head).toMatch(/^WHEN +SANDBOX +VERDICT +STATUS +SENT +RECEIVED +REQUEST +RULE$/);
+      expect(row).toMatch(/ local\/demo +denied .*GET \/fourth/);
+      expect(await home.ok(['egress', 'log', '--limit', '1', '--wide'])).toContain('room-');
       const bridge = await home.run(['sandbox', 'create', 'other', '--network', 'bridge', '--allow', 'npm']);
       expect(bridge.code).not.toBe(0);
     });

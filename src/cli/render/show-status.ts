@@ -15,22 +15,34 @@ const colours = {
   unknown: 'yellow',
 } as const satisfies Record<SandboxStatus['state'], string>;
 
-export function statusTable(statuses: readonly SandboxStatus[], now = Date.now()): readonly string[] {
-  const header = ['SANDBOX', 'STATE', 'RUNTIME', 'GRADE', 'ACTIVE', 'CREATED', 'KEPT', 'ID', 'LABELS'];
-  return table([header, ...statuses.map((status) => row(status, now))]).map((line) => line.trimEnd());
+/** `wide` adds ids and times. */
+export function statusTable(
+  statuses: readonly SandboxStatus[],
+  { wide = false, now = Date.now() }: { readonly wide?: boolean; readonly now?: number } = {},
+): readonly string[] {
+  const header = [
+    'NAME',
+    'STATE',
+    'ISOLATION',
+    'ACTIVE',
+    ...(wide ? ['CREATED', 'KEPT', 'ID'] : []),
+    'IMAGE',
+  ];
+  return table([[...header, 'LABELS'], ...statuses.map((status) => row(status, wide, now))]).map((line) =>
+    line.trimEnd(),
+  );
 }
 
-function row(status: SandboxStatus, now: number): readonly string[] {
+function row(status: SandboxStatus, wide: boolean, now: number): readonly string[] {
   const { state, runtime, grade = '?', image, activeAt, createdAt, keptUntil, id, labels } = status;
+  const kept = keptUntil > now ? `${spanText(keptUntil - now)} more` : '-';
   return [
     shownName(status),
     styleText(colours[state], state),
-    image === null ? runtime : `${runtime} ${printableLine(image)}`,
-    grade,
+    `${runtime} (${grade})`,
     agoText(activeAt, now),
-    agoText(createdAt, now),
-    keptUntil > now ? `${spanText(keptUntil - now)} more` : '-',
-    id,
+    ...(wide ? [agoText(createdAt, now), kept, id] : []),
+    image === null ? '-' : printableLine(image),
     Object.entries(labels)
       .map(([name, value]) => `${name}=${printableLine(value)}`)
       .join(' '),

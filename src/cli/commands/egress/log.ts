@@ -4,10 +4,11 @@ import type { AuditRecord } from '../../../seams/egress.ts';
 import { type CliCommand, type CliContext, exitCodes, text } from '../../command.ts';
 import { askRunningHost } from '../../connect/running-api.ts';
 import { sandboxStates } from '../../connect/sandbox-states.ts';
-import { among, chatNamed } from '../../input/chat-name.ts';
+import { among, chatNamed, shownName } from '../../input/chat-name.ts';
 import { wrongUsage } from '../../input/values.ts';
 import { agoText, parseSpan } from '../../render/ages.ts';
 import { printableLine } from '../../render/printable.ts';
+import { sizeText } from '../../render/sizes.ts';
 import { table } from '../../render/table.ts';
 
 export const egressLogCommand: CliCommand = {
@@ -24,13 +25,14 @@ export const egressLogCommand: CliCommand = {
     denied: { type: 'boolean', description: 'only refused requests' },
     since: { type: 'string', value: 'TIME', description: 'only newer than: 90s, 30m, 2h, 1d' },
     search: { type: 'string', value: 'TEXT', description: 'a part of the host, the path or the rule' },
+    wide: { type: 'boolean', short: 'w', description: 'also ids, addresses and the way each request took' },
     limit: { type: 'string', short: 'n', value: 'NUMBER', description: 'number of records (default 100)' },
   },
   async run(context) {
     const records = await recordsFor(context);
     if (context.json) context.out(JSON.stringify({ records }));
     else if (records.length === 0) context.out('No network requests yet.');
-    else for (const line of table(records.map(rowOf))) context.out(line);
+    else for (const line of await tableOf(records, context)) context.out(line);
     return exitCodes.done;
   },
 };
@@ -69,18 +71,33 @@ async function recordsFor(context: CliContext): Promise<readonly AuditRecord[]> 
   });
 }
 
-function rowOf(record: AuditRecord): readonly string[] {
-  const { at, sandboxId, verdict, via, method, path, rule, bytesOut, bytesIn, status } = record;
-  return [
-    agoText(at),
-    sandboxId,
-    verdict,
-    via,
-    printableLine(`${shownTarget(record)}${path === null ? '' : ` ${method} ${path}`}`),
-    status === null ? '-' : String(status),
-    `${bytesOut} out, ${bytesIn} in`,
-    printableLine(rule),
+async function tableOf(records: readonly AuditRecord[], context: CliContext): Promise<readonly string[]> {
+  const wide = context.values.wide === true;
+  const names = new Map((await sandboxStates(context)).map((each) => [each.id, shownName(each)]));
+  const head = [
+    'WHEN',
+    'SANDBOX',
+    'VERDICT',
+    'STATUS',
+    'SENT',
+    'RECEIVED',
+    ...(wide ? ['VIA', 'ADDRESS', 'ID'] : []),
   ];
+  const rows = records.map((record) => {
+    const { at, sandboxId, verdict, via, address, method, path, rule, bytesOut, bytesIn, status } = record;
+    return [
+      agoText(at),
+      names.get(sandboxId) ?? (sandboxId.startsWith('run-') ? 'a run' : 'removed'),
+      verdict,
+      status === null ? '-' : String(status),
+      sizeText(bytesOut),
+      sizeText(bytesIn),
+      ...(wide ? [via, address ?? '-', sandboxId] : []),
+      printableLine(`${shownTarget(record)}${path === null ? '' : ` ${method} ${path}`}`),
+      printableLine(rule),
+    ];
+  });
+  return table([[...head, 'REQUEST', 'RULE'], ...rows]);
 }
 
 async function sandboxIdFrom(context: CliContext): Promise<string | undefined> {

@@ -12,6 +12,7 @@ export const sandboxLsCommand: CliCommand = {
     ['geode sandbox ls --user alice --json', 'sandboxes of one user, as JSON'],
   ],
   options: {
+    wide: { type: 'boolean', short: 'w', description: 'also ids, ages, and how long each is kept running' },
     user: { type: 'string', short: 'u', value: 'USER', description: 'list only sandboxes of this user' },
   },
   async run(context) {
@@ -22,7 +23,7 @@ export const sandboxLsCommand: CliCommand = {
     const sandboxes = all.filter(({ user }) => wanted === undefined || user === wanted);
     if (json) out(JSON.stringify({ sandboxes }));
     else if (sandboxes.length === 0) out('No sandboxes. Create one: geode sandbox create NAME');
-    else for (const line of statusTable(sandboxes)) out(line);
+    else for (const line of statusTable(sandboxes, { wide: values.wide === true })) out(line);
     return exitCodes.done;
   },
 };
