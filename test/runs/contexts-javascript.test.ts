@@ -18,6 +18,19 @@ inEveryPlace('javascript', (place) => {
       expect((await context.run('f() + c + new D().e')).value?.json).toBe(73);
     });
 
+    it('RUN-10: runs TypeScript without its types, or names the Node that it needs', async () => {
+      const code =
+        '%%typescript\ninterface Point { x: number }\nenum Side { Left = 4 }\nconst p: Point = { x: 3 };\np.x + Side.Left';
+      const { value, error } = await context.run(code);
+      const can = (await context.run('typeof require("node:module").stripTypeScriptTypes')).value?.json;
+      if (can === 'undefined') expect(error?.message).toContain('TypeScript needs Node 22.13 or newer here');
+      else {
+        expect(value?.json).toBe(7);
+        expect((await context.run('%%typescript\nconst q: = 1')).error?.name).toBe('SyntaxError');
+      }
+      expect((await context.run('1 + 1')).value?.json).toBe(2);
+    });
+
     it('RUN-10: returns the value of the last expression, for every type', async () => {
       const texts: [string, string][] = [
         ['10n', '10n'],

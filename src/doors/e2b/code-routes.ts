@@ -25,12 +25,19 @@ interface Dialect {
 
 const python: Dialect = { name: 'python', language: 'python', change: unindented };
 const javascript: Dialect = { name: 'javascript', language: 'javascript', change: unindented };
+const typescript: Dialect = {
+  name: 'typescript',
+  language: 'javascript',
+  change: (code) => `%%typescript\n${unindented(code)}`,
+};
 /** Each call is a new shell, which continues with the folder, variables and functions of the one before. */
 const bash: Dialect = { name: 'bash', language: 'python', change: (code) => `%%bash\n${unindented(code)}` };
 const dialects: ReadonlyMap<string, Dialect> = new Map([
   ['python', python],
   ['javascript', javascript],
   ['js', javascript],
+  ['typescript', typescript],
+  ['ts', typescript],
   ['bash', bash],
 ]);
 const executeBody = z.object({

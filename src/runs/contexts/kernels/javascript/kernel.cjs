@@ -8,7 +8,7 @@ const { inspect } = require('node:util');
 const { Worker } = require('node:worker_threads');
 const { describeThrown, makeEvaluate } = require('./evaluate.cjs');
 const { describe, describedAs, forms, shortened } = require('./rich.cjs');
-const { fault, importName, prepare, state } = require('./source.cjs');
+const { fault, importName, prepare, state, withoutTypes } = require('./source.cjs');
 const { replaceStreams, takeDescriptors } = require('./streams.cjs');
 const { makeWire } = require('./wire.cjs');
 
@@ -25,10 +25,12 @@ exports.serve = ({ token, formLimitBytes, importModule, parts, loader }) => {
   let current = 0; // the run that is under way, 0 between runs
   let latest = 0;
 
-  const start = async ({ run, code }) => {
+  const start = async ({ run, code: given }) => {
     current = latest = run;
     const name = `<run-${run}>`;
+    let code = given;
     try {
+      code = withoutTypes(given);
       const outcome = await evaluate(prepare(code), name);
       if (current !== run) return;
       if (Object.hasOwn(outcome, 'thrown')) {

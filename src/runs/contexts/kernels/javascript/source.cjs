@@ -4,6 +4,7 @@
  * What has to be known of a piece of source before it runs. V8 itself is the parser: every question is asked
  * by compiling a variant of the source and looking at where it fails.
  */
+const nodeModule = require('node:module');
 const vm = require('node:vm');
 
 const opening = 'async () => {';
@@ -20,6 +21,29 @@ exports.prepare = (code) => {
   const isObject =
     /^\s*\{/.test(prepared) && /\}\s*$/.test(prepared) && failure(`(${prepared}\n)}`) === undefined;
   return isObject ? `(${prepared}\n)` : prepared;
+};
+
+const typed = /^\s*%%(?:ts|typescript)[^\n]*\n/;
+
+/** The code itself, or what is left of TypeScript (`%%typescript` in its first line) without its types. */
+exports.withoutTypes = (code) => {
+  if (!typed.test(code)) return code;
+  const strip = nodeModule.stripTypeScriptTypes;
+  if (strip === undefined)
+    throw new Error(`TypeScript needs Node 22.13 or newer here; this is ${process.version}`);
+  const source = code.replace(typed, '');
+  const { emitWarning } = process;
+  // Node calls it experimental, which is no news for the code.
+  process.emitWarning = () => {};
+  try {
+    return strip(source);
+  } catch (error) {
+    // Enums and their like are more than types: they become code, on other lines.
+    if (error?.code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') throw new SyntaxError(error.message);
+    return strip(source, { mode: 'transform' });
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 };
 
 /** Whether a line of a terminal is `complete`, wants another one (`incomplete`), or can never be right. */
