@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 const { readFileSync, statSync } = require('node:fs');
 const { join } = require('node:path');
-const { firstOf, handOver } = require('./hand-over.js');
+const { chosenVersion, firstOf, handOver } = require('./hand-over.js');
 
 const root = join(__dirname, '..');
-handOver(bundled() ?? firstOf('dist/cli/main.js', 'src/cli/main.ts') ?? '');
+const chosen = chosenVersion();
+if (chosen === undefined) handOver(bundled() ?? firstOf('dist/cli/main.js', 'src/cli/main.ts') ?? '');
+else require(chosen);
 
 // The file that scripts/build-cli.ts makes of the commands that people type most. It must never run old code: when one
 // of its sources has changed, the sources themselves are run.

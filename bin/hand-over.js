@@ -1,12 +1,30 @@
 // Plain JavaScript on purpose: an old Node must get far enough to hand over to Node 24. And CommonJS, which Node starts
 // some milliseconds faster than modules.
-const { existsSync, readFileSync } = require('node:fs');
+const { existsSync, readFileSync, statSync } = require('node:fs');
 const { basename, isAbsolute, join, relative } = require('node:path');
 
 const root = join(__dirname, '..');
 
 /** The first of these files that is there: the package holds compiled JavaScript, a clone its sources. */
 exports.firstOf = (...paths) => paths.map((path) => join(root, path)).find((path) => existsSync(path));
+
+/**
+ * The program of the version that `geode upgrade` switched to; undefined if this one runs. The pointer counts for the
+ * installation that wrote it, and only if this user did.
+ */
+exports.chosenVersion = () => {
+  const { HOME: home = '', XDG_DATA_HOME: data = join(home, '.local', 'share') } = process.env;
+  const file = join(isAbsolute(data) ? data : join(home, '.local', 'share'), 'geode', 'current.json');
+  try {
+    const { folder, base } = JSON.parse(readFileSync(file, 'utf8'));
+    const isOurs = base.folder === root && base.version === require('../package.json').version;
+    const program = join(folder, 'bin', 'geode.js');
+    const isOwn = isAbsolute(file) && statSync(file).uid === process.getuid();
+    return isOurs && isOwn && existsSync(program) ? program : undefined;
+  } catch {
+    return undefined;
+  }
+};
 
 /**
  * The Node 24 that runs Geode: this process's own, or the one of an optional package. Undefined if there is no Node 24.

@@ -28,8 +28,15 @@ const external = [
   '@napi-rs/canvas',
 ];
 
-/** `sources` become files of their own below `dist`. Returns the folders of the packages that went in. */
-export async function bundleInto(dist: string, sources: readonly string[]): Promise<string[]> {
+/**
+ * `sources` become files of their own below `dist`. Returns the folders of the packages that went in. `plugins` come
+ * first, for a program with changed sources.
+ */
+export async function bundleInto(
+  dist: string,
+  sources: readonly string[],
+  plugins: readonly Plugin[] = [],
+): Promise<string[]> {
   const { build } = await import('vite');
   const assets = new Set<string>();
   await build({
@@ -51,7 +58,7 @@ export async function bundleInto(dist: string, sources: readonly string[]): Prom
       },
     },
     ssr: { noExternal: true, external },
-    plugins: [withoutModules(), withOwnPlaces(assets), recordPackages()],
+    plugins: [...plugins, withoutModules(), withOwnPlaces(assets), recordPackages()],
   });
   copyAssets(dist, assets);
   const record = join(dist, packagesFile);

@@ -112,6 +112,8 @@ const order = [
   'backup ls',
   'backup verify',
   'backup restore',
+  'upgrade',
+  'rollback',
   'keys create',
   'keys ls',
   'keys revoke',

@@ -14,10 +14,12 @@ const somewhere: Machine = {
   home: '~',
   path: '/usr/bin:/bin',
   overrides: {},
+  environment: {},
   variable: () => undefined,
   dockerHost: undefined,
   configDir: '~/.config/geode',
   stateDir: '~/.local/state/geode',
+  dataDir: '~/.local/share/geode',
   cacheDir: '~/.cache/geode',
   runDir: '$XDG_RUNTIME_DIR/geode',
 };

@@ -52,6 +52,9 @@ export const sections: readonly Section[] = [
     pages: [
       'host.md',
       'container.md',
+      'operate.md',
+      'backup.md',
+      'upgrade.md',
       'SECURITY.md',
       'troubleshooting.md',
       'performance.md',

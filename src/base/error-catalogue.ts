@@ -314,6 +314,12 @@ export const errorCatalogue = {
     status: 409,
     hint: 'Restore over the existing state with `--replace`, which keeps the old one beside it.',
   },
+  // upgrades
+  upgrade_failed: {
+    status: 500,
+    hint: 'The version from before still works. Repeat it when the reason is gone.',
+  },
+  no_upgrade: { status: 404, hint: 'List backups: `geode backup ls`.' },
   // waiting
   timed_out: { status: 504, hint: 'Set a longer timeout, or find out why it is slow.' },
   cancelled: { status: 499, hint: 'The caller cancelled the request; nothing is left behind.' },

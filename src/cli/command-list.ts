@@ -523,6 +523,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/backup/restore.ts')).backupRestoreCommand,
   },
   {
+    name: 'upgrade',
+    summary: 'Try another version of Geode on a copy, then switch',
+    load: async () => (await import('./commands/upgrade.ts')).upgradeCommand,
+  },
+  {
+    name: 'rollback',
+    summary: 'Go back to the version before the last upgrade',
+    load: async () => (await import('./commands/rollback.ts')).rollbackCommand,
+  },
+  {
     name: 'keys create',
     summary: 'Create an API key; it is shown once',
     load: async () => (await import('./commands/keys/create.ts')).keysCreateCommand,

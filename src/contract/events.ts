@@ -130,6 +130,8 @@ const hostEventSchema = z
       key: z.string(),
       change: z.enum(['created', 'confirmed', 'doubted', 'edited', 'removed']),
     }),
+    event('upgrade', { from: z.string(), to: z.string() }),
+    event('rollback', { from: z.string(), to: z.string() }),
     event('backup-create', { backup: z.string(), bytes: z.int() }),
     event('provider-connect', { model: z.string().describe('The new default model: SERVICE/MODEL.') }),
     event('key-create', { key: z.string() }),

@@ -50,6 +50,7 @@ import { recordedRuns } from './recorded-runs.ts';
 import { checkState, hostChapters } from './state/tables.ts';
 import { openConfiguredServers } from './tool-servers.ts';
 import { openHostTools } from './tool-sessions.ts';
+import { reportChange } from './upgrade/record.ts';
 
 export interface OpenHostOptions extends HostLockOptions {
   readonly loaded: LoadedConfig;
@@ -101,6 +102,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const ledger = opened.use(new Ledger(join(stateDir, 'ledger.db'), hostChapters));
   const measured = opened.use(openMeasurements());
   const events = measured.counted(new EventLog(ledger, { keep: config.gateway.keep_events, log }));
+  await reportChange(stateDir, events);
   const approvals = opened.use(openApprovals({ ledger, events, log }));
   const app = createGeode(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
   const servers = openConfiguredServers(config, { app, version, log });

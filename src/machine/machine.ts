@@ -15,12 +15,16 @@ export interface Machine {
   readonly path: string;
   /** Only the `GEODE_…` variables of the environment. */
   readonly overrides: Readonly<Record<string, string>>;
+  /** For programs that work for this user as this one does. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** The value of one environment variable. */
   variable(name: string): string | undefined;
   /** DOCKER_HOST, which other programs use too. */
   readonly dockerHost: string | undefined;
   readonly configDir: string;
   readonly stateDir: string;
+  /** Folder of further versions of Geode. */
+  readonly dataDir: string;
   /** Folder for files that can be downloaded again. */
   readonly cacheDir: string;
   readonly runDir: string;
@@ -39,10 +43,12 @@ export function thisMachine(env: NodeJS.ProcessEnv = process.env): Machine {
     home,
     path: env.PATH || '/usr/local/bin:/usr/bin:/bin',
     overrides: overridesIn(env),
+    environment: env,
     variable: (name) => env[name],
     dockerHost: env.DOCKER_HOST || undefined,
     configDir: join(absolute(env.XDG_CONFIG_HOME) ?? join(home, '.config'), 'geode'),
     stateDir: join(absolute(env.XDG_STATE_HOME) ?? join(home, '.local', 'state'), 'geode'),
+    dataDir: join(absolute(env.XDG_DATA_HOME) ?? join(home, '.local', 'share'), 'geode'),
     cacheDir: join(absolute(env.XDG_CACHE_HOME) ?? join(home, '.cache'), 'geode'),
     runDir: runDir(env, uid),
   };

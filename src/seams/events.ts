@@ -110,6 +110,8 @@ export type EventBody =
   | { readonly type: 'backup-create'; readonly backup: string; readonly bytes: number }
   /** The host uses another default model: SERVICE/MODEL. */
   | { readonly type: 'provider-connect'; readonly model: string }
+  /** The host runs another version since now. */
+  | { readonly type: 'upgrade' | 'rollback'; readonly from: string; readonly to: string }
   /** A key of the user was created or revoked. */
   | { readonly type: 'key-create' | 'key-revoke'; readonly key: string }
   | {

@@ -33,6 +33,8 @@ const without: Readonly<Record<string, string>> = {
   'backup ls': 'asks no host',
   'backup verify': 'asks no host',
   'backup restore': 'asks no host',
+  upgrade: 'replaces the host',
+  rollback: 'replaces the host',
   uninstall: 'ends the host',
   'solve resume': 'needs a solve that a host has left',
 };

@@ -91,14 +91,15 @@ const wordsOf: Readonly<Record<string, readonly string[]>> = {
   'backup verify': ['none'],
 };
 /**
- * They read nothing of the state; `shell` is refused before, for want of a terminal. A restore is the way back from a
- * newer state.
+ * They read nothing of the state; `shell` is refused before, for want of a terminal. A restore and a rollback are the ways
+ * back from a newer state.
  */
 const stateless = [
   'completion',
   'agent-stdin',
   'shell',
   'backup restore',
+  'rollback',
   'config path',
   'config get',
   'config set',

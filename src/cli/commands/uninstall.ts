@@ -73,6 +73,7 @@ async function planOf(all: readonly SandboxStatus[], { loaded, machine, values }
   const own = [sandbox.state_dir, machine.configDir];
   const removed = [
     machine.cacheDir,
+    machine.dataDir,
     // Only its own part: other state folders share the run folder.
     join(sandbox.run_dir, stateMarkOf(sandbox.state_dir)),
     ...(values.data === true ? own : []),

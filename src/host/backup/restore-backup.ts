@@ -22,7 +22,7 @@ import { dropRooms, type RestoredRoom, restoreRooms, workspaceOptions } from './
 import { damaged } from './sealed-stream.ts';
 
 /** Files of a folder that has not been used yet. */
-const ofNoState = /^(host|start)\./;
+const ofNoState = /^(host|start|upgrade)\./;
 
 export interface RestoreOptions extends BackupFile {
   readonly machine: Machine;

@@ -140,7 +140,7 @@ async function addSandbox(
 }
 
 /** A consistent copy beside writers: the read transaction holds the moment that is copied. False if there is no file. */
-async function copyDatabase(path: string, copy: string): Promise<boolean> {
+export async function copyDatabase(path: string, copy: string): Promise<boolean> {
   if ((await stat(path).catch(() => undefined)) === undefined) return false;
   using connection = new Connection(path, { readOnly: true, timeoutMs: 5_000 });
   connection.exec('BEGIN');
