@@ -107,6 +107,7 @@ const order = [
   'gateway',
   'dashboard',
   'host',
+  'host status',
   'host stop',
   'backup create',
   'backup ls',

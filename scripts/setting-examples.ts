@@ -38,6 +38,8 @@ export const settingExamples: Readonly<Record<string, unknown>> = {
   'gateway.host': '0.0.0.0',
   'gateway.keys_file': '/srv/geode/keys.db',
   'gateway.allowed_hosts': ['geode.example.com'],
+  'gateway.tls_cert': '/etc/geode/tls/fullchain.pem',
+  'gateway.tls_key': '/etc/geode/tls/privkey.pem',
   'gateway.allowed_origins': ['https://app.example.com'],
   'backup.folder': '/mnt/backups/geode',
   'backup.every': 86_400,

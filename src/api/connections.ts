@@ -4,6 +4,7 @@
  * in.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GeodeError } from '../base/errors.ts';
@@ -53,7 +54,9 @@ export class Connections {
     this.#limits = limits;
     // Accept connections above the limit too, so that older ones can be closed for them.
     server.maxConnections = limits.most + limits.anonymous;
-    server.on('connection', (socket: Socket) => this.#add(socket));
+    // With TLS, requests name the encrypted socket, which is there after the handshake.
+    const opened = server instanceof TlsServer ? 'secureConnection' : 'connection';
+    server.on(opened, (socket: Socket) => this.#add(socket));
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       const connection = connections.get(socket);
       if (connection === undefined) return;

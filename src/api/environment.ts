@@ -20,6 +20,7 @@ import type { Backups } from '../seams/backups.ts';
 import type { Chats } from '../seams/chat.ts';
 import type { MachineCheck } from '../seams/doctor.ts';
 import type { Events } from '../seams/events.ts';
+import type { HostStatus } from '../seams/host-status.ts';
 import type { ImageStore } from '../seams/image-store.ts';
 import type { BuiltImages, ImageFacts } from '../seams/images.ts';
 import type { Limits } from '../seams/limits.ts';
@@ -36,6 +37,7 @@ import type { ConnectionLimits } from './connections.ts';
 import type { SocketConversation } from './conversation.ts';
 import type { Door } from './door.ts';
 import type { McpDoor } from './mcp-door.ts';
+import type { TlsFiles } from './tls-files.ts';
 
 /**
  * The parts of the server. The caller that starts it owns the parts and closes them after `stop`. Routes of a missing
@@ -84,6 +86,7 @@ export interface ApiParts {
   readonly settings?: () => readonly Setting[];
   /** Connects a model provider while the host runs. */
   readonly providers?: ProviderSetup;
+  readonly hostStatus?: (cancel: Cancel) => Promise<HostStatus>;
   readonly doctor?: (cancel: Cancel) => Promise<readonly MachineCheck[]>;
   /** Chats with agents, on every channel. */
   readonly chats?: Chats;
@@ -120,6 +123,8 @@ export interface ApiOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
+  /** The certificate; without it the server speaks plain HTTP. */
+  readonly tls?: TlsFiles;
   /** Names of this server, besides localhost and IP addresses. */
   readonly allowedHosts: readonly string[];
   /** Origins of pages on other servers that may call this one from a browser. */

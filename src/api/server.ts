@@ -1,5 +1,6 @@
 /** The HTTP server: listening, timeouts, stopping. */
 import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { GeodeError, reasonOf } from '../base/errors.ts';
@@ -7,6 +8,7 @@ import { createApi } from './app.ts';
 import { Connections, shareOf } from './connections.ts';
 import { type ApiOptions, type ApiParts, defaultApiOptions } from './environment.ts';
 import { problemOf } from './problems.ts';
+import { followTls, readTls } from './tls-files.ts';
 import { serveUpgrades } from './upgrade.ts';
 
 export interface ApiServer extends AsyncDisposable {
@@ -25,22 +27,31 @@ export function createApiServer(parts: ApiParts, overrides: Partial<ApiOptions> 
   const options = { ...defaultApiOptions, ...overrides };
   const stopping = new AbortController();
   const app = createApi(parts, options, stopping.signal);
-  const server = createServer(
-    {
-      headersTimeout: options.headersTimeoutMs,
-      requestTimeout: options.requestTimeoutMs,
-      connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
-      // Long enough for a query of the maximum length, percent-encoded.
-      maxHeaderSize: 128 * 1024,
-    },
-    getRequestListener(app.fetch, { errorHandler: refuseMalformed }),
-  );
+  const settings = {
+    headersTimeout: options.headersTimeoutMs,
+    requestTimeout: options.requestTimeoutMs,
+    connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
+    // Long enough for a query of the maximum length, percent-encoded.
+    maxHeaderSize: 128 * 1024,
+  };
+  const listener = getRequestListener(app.fetch, { errorHandler: refuseMalformed });
+  const { tls } = options;
+  let following: Disposable | undefined;
+  let server: Server;
+  if (tls === undefined) server = createServer(settings, listener);
+  else {
+    const handshakeTimeout = options.headersTimeoutMs;
+    const secure = createTlsServer({ ...settings, handshakeTimeout, ...readTls(tls) }, listener);
+    following = followTls(tls, secure, parts.log);
+    server = secure;
+  }
   new Connections(server, { ...shareOf(options.connections), ...options.connectionShares });
   const upgrades = serveUpgrades(server, app.fetch, refuseMalformed);
 
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopping.abort();
+    following?.[Symbol.dispose]();
     stopped ??= Promise.all([upgrades.stop(), close(server, options.stopTimeoutMs)]).then(() => {});
     return stopped;
   };
@@ -57,7 +68,11 @@ export async function startApi(parts: ApiParts, overrides: Partial<ApiOptions> =
   }
   const { server, stop } = createApiServer(parts, { ...overrides, callers: 'keys' });
   await listen(server, options);
-  return { url: urlOf(server), stop, [Symbol.asyncDispose]: stop };
+  return {
+    url: urlOf(server, options.tls === undefined ? 'http' : 'https'),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 /** A request that cannot be parsed: no Host header, or an invalid URL. */
@@ -103,10 +118,10 @@ async function close(server: Server, timeoutMs: number): Promise<void> {
   clearTimeout(deadline);
 }
 
-function urlOf(server: Server): string {
+function urlOf(server: Server, scheme: 'http' | 'https'): string {
   const address = server.address();
   if (address === null || typeof address === 'string')
     throw new GeodeError('internal', 'The server has no port');
   const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-  return `http://${host}:${address.port}`;
+  return `${scheme}://${host}:${address.port}`;
 }

@@ -498,6 +498,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/host/host.ts')).hostCommand,
   },
   {
+    name: 'host status',
+    summary: 'Show whether the host is healthy, and its work',
+    load: async () => (await import('./commands/host/status.ts')).hostStatusCommand,
+  },
+  {
     name: 'host stop',
     summary: 'Stop the background host; keep sandboxes running',
     load: async () => (await import('./commands/host/stop.ts')).hostStopCommand,

@@ -11,10 +11,14 @@ import type { ApiConnection } from './send.ts';
 
 export type RemoteRuntime = ResultOf<typeof server.runtimes>[number];
 
+export type RemoteHostStatus = ResultOf<typeof server.status>;
+
 export type RemoteKeys = Calls<typeof keys>;
 
 export interface RemoteHost
   extends Pick<Calls<typeof server>, 'health' | 'runtimes' | 'settings' | 'doctor'> {
+  /** Whether the host is healthy, and what it is doing. Needs the scope `admin`. */
+  readonly hostStatus: Calls<typeof server>['status'];
   /** Needs the scope `admin`. */
   readonly keys: RemoteKeys;
   /** Opens the dashboard of a user once. Needs the scope `admin`; `no_gateway` while no port is open. */
@@ -32,7 +36,7 @@ export interface RemoteHost
 }
 
 export function remoteHost(connection: ApiConnection): RemoteHost {
-  const { health, runtimes, doctor, settings } = callsOf(connection, 'server');
+  const { health, runtimes, doctor, settings, status } = callsOf(connection, 'server');
   const { link } = callsOf(connection, 'session');
   const { read } = callsOf(connection, 'events');
   return {
@@ -40,6 +44,7 @@ export function remoteHost(connection: ApiConnection): RemoteHost {
     runtimes,
     doctor,
     settings,
+    hostStatus: status,
     keys: callsOf(connection, 'keys'),
     loginLink: ({ user, ...cancel } = {}) => link({ user }, cancel),
     async *events(options) {

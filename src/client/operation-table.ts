@@ -197,6 +197,7 @@ export const operationTable = {
     settings: {"route":"GET /api/v1/settings","gives":"json","field":"settings","answerFree":{"settings":{"value":true}}},
     doctor: {"route":"GET /api/v1/doctor","gives":"json","field":"checks"},
     machine: {"route":"GET /api/v1/machine","gives":"json"},
+    status: {"route":"GET /api/v1/host","gives":"json","answerFree":{"work":{"sandboxes":true}}},
     leave: {"route":"POST /api/v1/host/leave","gives":"json","field":"leaves"},
   },
   session: {

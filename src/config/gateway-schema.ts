@@ -14,6 +14,8 @@ export function gatewaySettings(machine: Machine) {
         .array(z.string())
         .default([])
         .describe('allowed host names in URLs, besides localhost and IP addresses'),
+      tls_cert: folder.optional().describe('certificate of the gateway for HTTPS (PEM file, with its chain)'),
+      tls_key: folder.optional().describe('key of gateway.tls_cert (PEM file)'),
       allowed_origins: z.array(z.string()).default([]).describe('other origins whose pages may call the API'),
       rate: positive.default(100).describe('requests per second of one key; bursts of ten times that'),
       scope_rates: z

@@ -41,19 +41,40 @@ export const runtimesSchema = z
   })
   .meta({ id: 'Runtimes' });
 
-export const checksSchema = z
+const checkSchema = z.object({
+  name: z.string(),
+  state: z.enum(['ok', 'warning', 'problem']),
+  found: z.string(),
+  fix: z.string().optional().describe('The next step.'),
+  grade: gradeSchema.optional().describe('The isolation of a command that this check ran.'),
+});
+
+export const checksSchema = z.object({ checks: z.array(checkSchema) }).meta({ id: 'Checks' });
+
+export const hostStatusSchema = z
   .object({
-    checks: z.array(
-      z.object({
-        name: z.string(),
-        state: z.enum(['ok', 'warning', 'problem']),
-        found: z.string(),
-        fix: z.string().optional().describe('The next step.'),
-        grade: gradeSchema.optional().describe('The isolation of a command that this check ran.'),
-      }),
-    ),
+    state: z
+      .enum(['healthy', 'impaired', 'stopping'])
+      .describe('impaired: something that people need does not work; the checks say what.'),
+    version: z.string(),
+    pid: z.int(),
+    started_at: z.number().describe('In ms since 1970.'),
+    checks: z.array(checkSchema),
+    work: z.object({
+      runs: z.object({ running: z.int(), waiting: z.int() }),
+      turns: z.int().describe("Agents' turns in progress."),
+      sandboxes: z.record(z.string(), z.int()).describe('By state.'),
+      messages: z
+        .int()
+        .nullable()
+        .describe('Messages of chats without an answer; null where PostgreSQL has them.'),
+      approvals: z.int().describe('Requests that wait for a person.'),
+      unindexed: z.int().describe('Entries that the index of memory does not have yet.'),
+    }),
+    memory_bytes: z.int().describe('Of the process.'),
+    delay_ms: z.int().describe('How late a timer of the host fires.'),
   })
-  .meta({ id: 'Checks' });
+  .meta({ id: 'HostStatus' });
 
 export const settingsSchema = z
   .object({

@@ -1,7 +1,7 @@
 /** The state of the server and its store, in wire format. */
 
 import { z } from 'zod';
-import { checksSchema, runtimesSchema, settingsSchema } from './host.ts';
+import { checksSchema, hostStatusSchema, runtimesSchema, settingsSchema } from './host.ts';
 import { family } from './operation.ts';
 import { endEvent, problemEvent, progressEvent } from './problem.ts';
 
@@ -99,6 +99,13 @@ export const server = family({
     scope: 'sandboxes:read',
     summary: 'Show the load of the machine',
     answer: { description: 'The current load.', schema: machineSchema },
+  },
+  status: {
+    route: 'GET /api/v1/host',
+    tag: 'server',
+    scope: 'admin',
+    summary: 'Show whether the host is healthy, and what it is doing',
+    answer: { description: 'Its state, a check of each part, and its work.', schema: hostStatusSchema },
   },
   leave: {
     route: 'POST /api/v1/host/leave',

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { ApiParts } from '../api/environment.ts';
 import { createLog } from '../api/log.ts';
 import { startApi } from '../api/server.ts';
-import { isGeodeError } from '../base/errors.ts';
+import type { TlsFiles } from '../api/tls-files.ts';
+import { GeodeError, isGeodeError } from '../base/errors.ts';
 import { localUser } from '../base/identity.ts';
 import type { Config } from '../config/schema.ts';
 import type { EgressHost } from '../egress/open-egress.ts';
@@ -58,6 +59,7 @@ export async function startGateway(
       allowedHosts: gateway.allowed_hosts,
       allowedOrigins: gateway.allowed_origins,
       metrics: gateway.metrics,
+      ...tlsOf(gateway),
       ...ratesOf(gateway),
     },
   );
@@ -73,6 +75,15 @@ export async function startGateway(
       await stop();
     },
   };
+}
+
+function tlsOf({ tls_cert: cert, tls_key: key }: Config['gateway']): { readonly tls?: TlsFiles } {
+  if (cert === undefined && key === undefined) return {};
+  if (cert !== undefined && key !== undefined) return { tls: { cert, key } };
+  const missing = cert === undefined ? 'gateway.tls_cert' : 'gateway.tls_key';
+  throw new GeodeError('invalid_config', `${missing} is not set, and HTTPS needs both files.`, {
+    hint: 'Set both to PEM files, or leave both out.',
+  });
 }
 
 /** Next to the folder of this code, both in a clone and in a package. */

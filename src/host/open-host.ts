@@ -42,6 +42,7 @@ import { openConfiguredChats } from './chats.ts';
 import { openConfiguredMemory } from './configured-memory.ts';
 import { createGeode, type Geode } from './geode.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
+import { hostStatus } from './host-status.ts';
 import { openConfiguredModels } from './models.ts';
 import { openMeasurements } from './open-measurements.ts';
 import { type OpenProviderSetup, openProviderSetup } from './provider-setup.ts';
@@ -176,6 +177,8 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   const backups = opened.use(openBackups({ loaded, sandboxes, events, log, version }));
   const parts: ApiParts = {
     backups,
+    hostStatus: (cancel) =>
+      hostStatus({ loaded, version, app, ledger, sandboxes, runs, memory, chats, backups }, cancel),
     measurements: measured.of({ ledger, sandboxes, runs, stateDir, version }),
     version,
     log,

@@ -23,6 +23,7 @@ const without: Readonly<Record<string, string>> = {
   mcp: 'stays',
   'approvals watch': 'stays',
   dashboard: 'stays where no gateway runs',
+  'host status': 'is one request of the host that runs',
   'host stop': 'ends the host',
   'config path': 'asks no host',
   'config get': 'asks no host',

@@ -260,6 +260,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('status');
     await values('config');
     await values('doctor');
+    await values('host status');
     await values('completion', ['names']);
     await values('dashboard');
     await values('image ls');

@@ -13,6 +13,7 @@ export function serverHandlers({
   doctor,
   settings,
   leave,
+  hostStatus,
 }: ApiParts): Handlers<typeof server> {
   return {
     health: () => ({ status: 'up', version }),
@@ -44,6 +45,12 @@ export function serverHandlers({
       const memoryBytes = { used: totalmem() - freemem(), total: totalmem() };
       return { cpus: availableParallelism(), load, memoryBytes };
     },
+    status:
+      hostStatus &&
+      (async (_, { signal, stopping }) => {
+        const status = await hostStatus({ signal });
+        return stopping.aborted ? { ...status, state: 'stopping' } : status;
+      }),
     leave: leave && (() => leave()),
   };
 }

@@ -61,6 +61,6 @@ export function serveSession(
 
 /** Scripts cannot read the cookie, and other sites cannot have it sent. */
 function cookieFacts({ req }: Context<ApiEnv>, path: string) {
-  const secure = req.header('x-forwarded-proto') === 'https';
+  const secure = req.header('x-forwarded-proto') === 'https' || req.url.startsWith('https:');
   return { path, secure, httpOnly: true, sameSite: 'Strict' } as const;
 }
