@@ -6,7 +6,7 @@ import { bundleInto } from '../../scripts/bundle-package.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What another version has changed, by file: each text is replaced by another. */
+/** The changes of another version, by file: each text is replaced by another. */
 export type Changes = Readonly<Record<string, readonly (readonly [was: string, is: string])[]>>;
 
 export async function buildSmallPackage(

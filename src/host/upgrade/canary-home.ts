@@ -20,7 +20,7 @@ import { type InstalledVersion, versionSchema } from './versions.ts';
 /** Sandbox and conversation of the trial. */
 export const canaryChat = 'canary';
 const prefix = '.canary-';
-/** What a killed upgrade leaves running ends by itself. */
+/** Host and sandbox of a killed upgrade end by themselves. */
 const lingerSeconds = 60;
 const leaseSeconds = 300;
 

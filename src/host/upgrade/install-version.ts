@@ -12,11 +12,11 @@ import { type InstalledVersion, programOf, versionIn, versionsFolder } from './v
 
 const packageName = 'geode-home';
 const deadlineMs = 600_000;
-/** What npm takes for a version: a number, a range or a tag, and nothing that names another package. */
+/** A number, a range or a tag for npm; it cannot name another package. */
 const versionPattern = /^[A-Za-z0-9.+~^-]{1,64}$/;
 
 export interface Wanted {
-  /** What npm installs: a package with its version, or the path of a tarball. */
+  /** The argument of npm install: a package with its version, or the path of a tarball. */
   readonly spec: string;
   /** Undefined for a tarball, whose version shows when it is unpacked. */
   readonly version: string | undefined;
