@@ -56,6 +56,7 @@ export const settingExamples: Readonly<Record<string, unknown>> = {
   'providers.daily_budget': 5,
   'providers.daily_tokens': 2_000_000,
   'providers.prices': { 'ollama/qwen3': { input: 0, output: 0 } },
+  'agents.keep_recordings': '256m',
   'agents.driver': 'claude',
   'agents.model': 'ollama/qwen3',
   'agents.instructions': 'Answer in German.',

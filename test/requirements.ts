@@ -13,7 +13,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   FS: { count: 3, claimed: [1, 2, 3] },
   NET: { count: 7, claimed: [1, 2, 3, 4, 5, 6, 7] },
   MCP: { count: 6, claimed: [1, 2, 3, 4, 5] },
-  AGT: { count: 7, claimed: [1, 2, 3, 4, 5, 6] },
+  AGT: { count: 7, claimed: [1, 2, 3, 4, 5, 6, 7] },
   SLV: { count: 4, claimed: [1, 2, 3, 4] },
   CRY: { count: 5, claimed: [1, 2, 3, 4, 5] },
   MEM: { count: 9, claimed: [1, 2, 3, 4, 5, 6, 8, 9] },

@@ -75,5 +75,16 @@ export const agentChapter: Chapter = {
     ) STRICT;
     CREATE INDEX agent_transcript_of ON agent_transcript (user, chat, number)`,
     'ALTER TABLE agent_transcript ADD COLUMN recording TEXT',
+    // No foreign key: like the transcript, it outlives the conversation.
+    `CREATE TABLE agent_calls (
+      turn TEXT NOT NULL,
+      number INTEGER NOT NULL,
+      head TEXT NOT NULL,
+      body BLOB NOT NULL,
+      bytes INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      PRIMARY KEY (turn, number)
+    ) STRICT;
+    CREATE INDEX agent_calls_at ON agent_calls (at)`,
   ],
 };

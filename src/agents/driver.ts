@@ -2,7 +2,7 @@
 
 import type { Cancel } from '../base/cancel.ts';
 import type { AgentEventBody, AgentResult, Audience, DriverName, PermissionAnswer } from '../seams/agent.ts';
-import type { EgressSpec } from '../seams/egress.ts';
+import type { BindingSpec } from '../seams/egress.ts';
 import type { PersistentSandbox, UserSandboxes } from '../seams/persistent.ts';
 import type { TerminalSize } from '../seams/process.ts';
 import type { Act } from './permission-policy.ts';
@@ -81,11 +81,16 @@ export interface TurnEnd {
 
 /** A recorded turn that runs again in a sealed copy of its sandbox. */
 export interface DriverReplay
-  extends Pick<DriverTurn, 'user' | 'conversation' | 'turn' | 'sandbox' | 'signal'> {
+  extends Pick<
+    DriverTurn,
+    'user' | 'conversation' | 'turn' | 'sandbox' | 'signal' | 'message' | 'attachments' | 'state'
+  > {
   /** The events of the recorded turn, the first and the last included. */
   readonly recorded: readonly AgentEventBody[];
   /** null: the recorded answers. */
   readonly model: string | null;
+  /** The choice of the conversation. */
+  readonly recordedModel: string | null;
   /** `served`: the result of this call comes from the recording. */
   note(event: DriverEventBody, served?: boolean): void;
   /** A limit of this replay, in a sentence. */
@@ -124,8 +129,10 @@ export interface AgentDriver extends Partial<Disposable> {
   readonly terminal?: AgentScreen;
   /** Runs a recorded turn again. Failures are thrown. Missing for drivers that cannot. */
   readonly replay?: {
-    /** The network policy of the copy: what the named model needs, and nothing else. */
-    egress(model: string | null): EgressSpec;
+    /** The recorded answers are calls of a program in the sandbox through a binding. */
+    readonly needsCalls: boolean;
+    /** The bindings that a program in the copy needs to reach the named model. */
+    bindings(model: string): readonly BindingSpec[];
     /** Throws for a model that is unknown or a recording that it cannot use, before anything is made. */
     check(model: string | null): void;
     run(replay: DriverReplay): Promise<ReplayEnd>;

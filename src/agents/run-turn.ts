@@ -8,6 +8,7 @@ import { askPerson } from './ask-person.ts';
 import type { ConversationRow, ConversationTable } from './conversation-table.ts';
 import { type AgentDriver, type DriverTurn, stopReason } from './driver.ts';
 import { openCalls, unfinished } from './open-calls.ts';
+import type { TurnRecorder } from './replay/tape-of-turn.ts';
 import { recordingFormat } from './transcript.ts';
 import { cleaned, TurnEvents } from './turn-events.ts';
 import type { TurnRow, TurnTable } from './turn-table.ts';
@@ -20,6 +21,8 @@ export interface TurnParts {
   readonly log: Log;
   readonly secrets: readonly string[];
   readonly keepEvents: number;
+  /** Records the calls of the turn through bindings. */
+  readonly recorder: Pick<TurnRecorder, 'count' | 'isPartial' | 'missed'>;
   /** Wakes the readers of the conversation. */
   readonly notifyReaders: () => void;
 }
@@ -47,6 +50,7 @@ export function isOwnPath(path: string): boolean {
 export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentEventBody | undefined> {
   const { turns, log, keepEvents, notifyReaders } = parts;
   const { row, conversation, sandbox, signal } = turn;
+  const begun = parts.conversations.state(conversation.id);
   const events = new TurnEvents((eventBodies, state) => {
     turns.keep(row, eventBodies, state);
     notifyReaders();
@@ -61,8 +65,11 @@ export async function runTurn(parts: TurnParts, turn: TurnToRun): Promise<AgentE
     const changes = await changesOf(sandbox, row, after, log);
     const facts = { ...last, ...(last.type === 'result' && sumOf(known, row)) };
     const { snapshot: before, attachments } = row;
+    const { count: calls, isPartial, missed } = parts.recorder;
     turns.endTurn(row, [...rest, ...open, ...changes, cleaned(facts, parts.secrets)], keepEvents, state, {
       ...{ format: recordingFormat, before, after, attachments, model: conversation.model },
+      // An earlier host may have been killed before it stored the last call.
+      ...{ state: begun, calls, missed, isPartial: isPartial || (calls > 0 && row.starts > 1) },
     });
     notifyReaders();
     return facts;

@@ -4,9 +4,12 @@ import type { PermissionClass } from '../seams/agent.ts';
 import type { Approvals } from '../seams/approval.ts';
 import { type EventSink, noEvents } from '../seams/events.ts';
 import type { PersistentSandbox, Sandboxes } from '../seams/persistent.ts';
+import type { Tapes } from '../seams/tapes.ts';
 import type { ConversationRow, ConversationTable } from './conversation-table.ts';
 import type { AgentDriver, TurnStop } from './driver.ts';
 import type { EventFeed } from './event-feed.ts';
+import type { CallTable } from './replay/call-table.ts';
+import { TurnRecorder } from './replay/tape-of-turn.ts';
 import { runTurn } from './run-turn.ts';
 import type { TurnRow, TurnTable } from './turn-table.ts';
 
@@ -18,6 +21,9 @@ export interface TurnOptions {
   readonly unattendedTimeoutMs: number;
   /** Events to keep per conversation; older ones are deleted. */
   readonly keepEvents: number;
+  /** Where the calls of a turn are recorded for a replay. */
+  readonly calls: CallTable;
+  readonly tapes: Tapes;
   /** Actions that agents may do without asking. */
   readonly allow: readonly PermissionClass[];
   /** Values that events must not show. */
@@ -109,8 +115,11 @@ export class RunningTurns {
   async #run(place: TurnPlace, signal: AbortSignal): Promise<void> {
     const { driver, conversation, row } = place;
     const { user, chat } = conversation;
-    const { events = noEvents, approvals, keepEvents, allow, secrets = [] } = this.#options;
+    const { events = noEvents, approvals, keepEvents, allow, secrets = [], calls, tapes } = this.#options;
+    const recorder = new TurnRecorder(calls, row.id, this.#log);
+    using _tape = tapes.insert(user, chat, recorder.tape);
     const parts = {
+      recorder,
       ...{ approvals, keepEvents, allow, secrets, log: this.#log },
       conversations: this.#conversations,
       turns: this.#turns,

@@ -17,6 +17,14 @@ export interface TurnRecording {
   /** The model that was chosen for the conversation; null: the configured one. */
   readonly model: string | null;
   readonly attachments: readonly string[];
+  /** The state of the driver when the turn began. */
+  readonly state?: unknown;
+  /** Calls through bindings, which are stored beside it. */
+  readonly calls: number;
+  /** A call is missing. */
+  readonly isPartial: boolean;
+  /** Servers that it reached in a way that is not recorded. */
+  readonly missed: readonly string[];
 }
 
 /** Stores an ended turn permanently: its events are deleted when there are too many, and with their conversation. */

@@ -47,6 +47,12 @@ export const agentsSettings = z
       .default(43_200)
       .describe('timeout in seconds of a turn that runs unattended (geode claude -C … --unattended)'),
     keep_events: positive.int().default(100_000).describe('number of events to keep per conversation'),
+    keep_recordings: size
+      .nullable()
+      .default(64 * 1024 ** 2)
+      .describe(
+        'disk space for recorded answers of models and servers, for geode replay: "64m"; the oldest are deleted; null: none',
+      ),
   })
   .prefault({});
 

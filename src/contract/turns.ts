@@ -82,7 +82,9 @@ const replayEventSchema = z
       input: z.unknown(),
       result: z
         .enum(['same', 'different', 'served'])
-        .describe('`served`: the recorded result, because the tool works outside of the sandbox.'),
+        .describe(
+          '`served`: not compared, because the tool works outside of the sandbox; the built-in agent gets the recorded result.',
+        ),
     }),
     z.object({ type: z.literal('replay-difference'), ...differenceShape }),
     z.object({

@@ -4,17 +4,19 @@ import { withoutSecrets } from '../base/secret-shapes.ts';
 import { checkPaths } from '../contract/egress-rules.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Approvals } from '../seams/approval.ts';
-import type {
-  AuditRecord,
-  Egress,
-  EgressGrant,
-  EgressOwner,
-  EgressPolicy,
-  EgressRule,
-  EgressSpec,
-  EgressTarget,
+import {
+  type AuditRecord,
+  type Egress,
+  type EgressGrant,
+  type EgressOwner,
+  type EgressPolicy,
+  type EgressRule,
+  type EgressSpec,
+  type EgressTarget,
+  placeholderKey,
 } from '../seams/egress.ts';
 import { type EventSink, noEvents } from '../seams/events.ts';
+import { recordedHost, type Tapes } from '../seams/tapes.ts';
 import { Audit, type AuditLimits, type AuditQuery } from './audit/audit.ts';
 import { denialEvents } from './audit/denial-events.ts';
 import {
@@ -37,6 +39,7 @@ import { Learned, type Seen, smallestPolicy } from './policy/learned.ts';
 import { personFor } from './policy/person.ts';
 import { type Resolve, systemResolve } from './proxy/resolve.ts';
 import { DefaultTable, egressChapter, PolicyTable } from './tables.ts';
+import { openTapes } from './tapes.ts';
 
 const defaultAskMs = 60_000;
 /** The authorities of sandboxes are sealed with the secrets of users, under a name that no user can have. */
@@ -88,6 +91,8 @@ export interface EgressDefault {
 export interface EgressHost extends Egress, Disposable {
   /** Rules that the operator denies to everyone. Untrusted callers cannot remove them from a policy. */
   readonly denied: readonly EgressRule[];
+  /** Record and play the calls of sandboxes through their bindings. */
+  readonly tapes: Tapes;
   /** The default policy of a user's sandboxes and runs, and where it was set. */
   defaultOf(user: string): EgressDefault;
   /** Applies to new sandboxes and runs. `undefined`: use the config's policy again. */
@@ -140,16 +145,22 @@ export function openEgress(options: EgressOptions): EgressHost {
     options.operatorKeys ?? [],
   );
   /** Only for the upstream that the operator named: no other server ever gets the credential. */
-  const secretOf = (user: string, name: string, { href }: URL) =>
-    options.operatorCredentials?.find(
-      ({ binding, upstream }) => binding === name && new URL(upstream).href === href,
-    )?.secret ?? tables().secrets.reveal(user, name);
+  const secretOf = (user: string, name: string, { href, hostname }: URL) => {
+    // A tape answers there, so no real credential is needed or used.
+    if (hostname === recordedHost) return placeholderKey;
+    return (
+      options.operatorCredentials?.find(
+        ({ binding, upstream }) => binding === name && new URL(upstream).href === href,
+      )?.secret ?? tables().secrets.reveal(user, name)
+    );
+  };
   const note = (record: AuditRecord) =>
     noted(() => {
       const path = record.path && withoutSecrets(record.path, known.of(record.user));
       tables().audit.add({ ...record, path });
     });
   const denied = options.denied ?? [];
+  const tapes = openTapes();
   /** The operator's deny rules may be newer than the user's policy. */
   const ownDefault = (user: string) => {
     const own = existsSync(options.ledgerFile) ? tables().defaults.get(user) : undefined;
@@ -169,6 +180,7 @@ export function openEgress(options: EgressOptions): EgressHost {
     },
     bounded,
     denied,
+    tapes,
     check(user, spec) {
       checkPaths(spec);
       return checkEgressSpec(spec, {
@@ -178,7 +190,8 @@ export function openEgress(options: EgressOptions): EgressHost {
     prepare: prepareProxy,
     open(sandbox, owner, spec, cancel) {
       isClosed = false;
-      const { user, sandboxId } = owner;
+      const { user, sandboxId, chat } = owner;
+      const tape = chat === undefined ? undefined : () => tapes.of(user, chat);
       const bindings = {
         secret: (name: string, upstream: URL) => secretOf(user, name, upstream),
         refusal: () => tables().usage.refusal(user),
@@ -191,7 +204,12 @@ export function openEgress(options: EgressOptions): EgressHost {
           owner,
           spec,
           bindings,
-          audit: note,
+          ...(tape && { tape }),
+          audit(record) {
+            note(record);
+            if (record.verdict === 'allowed' && !['binding', 'http'].includes(record.via))
+              tape?.()?.missed?.(`${record.host}:${record.port}`);
+          },
           onDenied: denialEvents(options.events ?? noEvents, owner),
           ...(options.resolve && { resolve: options.resolve }),
           ...(options.upstreamCa !== undefined && { upstreamCa: options.upstreamCa }),

@@ -49,6 +49,7 @@ export interface HatchOptions {
   readonly authority?: AuthorityStore;
   /** Authorities in PEM that the host trusts in addition to the usual ones for upstreams. */
   readonly upstreamCa?: string;
+  readonly tape?: BindingServerOptions['tape'];
   /** Asks the person in the mode `ask`, and knows earlier answers. */
   readonly person?: Person;
   /** Set by this hatch: a function that checks the open connections again. */
@@ -94,6 +95,7 @@ export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Pro
   const proxyOf = () => {
     made ??= new HttpProxy(broker, {
       upstreamTls,
+      tape: options.tape,
       authority: () => trust.authority,
       bound: (target) => boundTo(current, servers, target),
     });
@@ -162,7 +164,7 @@ function bindingServers(
   { bindings }: EgressSpec,
   broker: Broker,
   upstreamTls: UpstreamTls,
-  { bindings: services, resolve = systemResolve }: HatchOptions,
+  { bindings: services, resolve = systemResolve, tape }: HatchOptions,
 ): ReadonlyMap<string, BindingServer> {
   return new Map(
     bindings.map(bindingOf).map((binding) => [
@@ -175,6 +177,7 @@ function bindingServers(
         secret: () => services?.secret(binding.secret ?? binding.name, binding.upstream),
         refusal: () => services?.refusal(),
         onUsage: (usage) => services?.onUsage(usage),
+        ...(tape && { tape }),
       }),
     ]),
   );

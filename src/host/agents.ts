@@ -4,6 +4,7 @@ import { claudeDriver } from '../agents/claude/claude.ts';
 import { codexDriver } from '../agents/codex/codex.ts';
 import type { AgentDriver } from '../agents/driver.ts';
 import { openAgents } from '../agents/open-agents.ts';
+import { CallTable } from '../agents/replay/call-table.ts';
 import { openReplays } from '../agents/replay/open-replays.ts';
 import type { AgentPlace } from '../agents/sandboxed/place.ts';
 import { sandboxedDriver } from '../agents/sandboxed/sandboxed.ts';
@@ -45,7 +46,7 @@ export function openConfiguredAgents(
   parts: AgentParts,
 ): { readonly agents: Agents; readonly replays: Replays } {
   const { agents, claude, codex, acp, providers } = config;
-  const { ledger, sandboxes, approvals, events, log, tools } = parts;
+  const { ledger, sandboxes, approvals, events, log, tools, app } = parts;
   const prices = { ...knownPrices, ...providers.prices };
   const limits = agentLimits(config);
   const shared = {
@@ -65,6 +66,8 @@ export function openConfiguredAgents(
       ),
     ],
     turnTimeoutMs: agents.turn_timeout * 1000,
+    calls: new CallTable(ledger, agents.keep_recordings ?? 0),
+    tapes: app.egress.tapes,
     secrets: Object.values(providers.services).flatMap(({ api_key: key }) => key ?? []),
   };
   return {

@@ -85,7 +85,7 @@ export type ReplayEvent =
       readonly step: number;
       readonly tool: string;
       readonly input: unknown;
-      /** `served`: the recorded result, because the tool works outside of the sandbox. */
+      /** `served`: not compared, because the tool works outside of the sandbox; the built-in agent gets the recorded result. */
       readonly result: 'same' | 'different' | 'served';
     }
   | ({ readonly type: 'replay-difference' } & ReplayDifference)

@@ -6,6 +6,7 @@ import { eventually } from '../contracts/harness.ts';
 import { eachOf } from '../each-of.ts';
 import { claudeCode } from '../fixtures/agent-programs.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { replayed } from './replayed.ts';
 import { claudeScene } from './scenes.ts';
 import { Stage } from './stage.ts';
 
@@ -61,6 +62,50 @@ agentTurns(scene, (stage) => {
     expect(eachOf(server.calls).every(({ headers }) => headers['x-api-key'] === stage().key)).toBe(true);
     expect(await client.agents.stop('two')).toBe(true);
     expect(await programs()).toEqual([]);
+  });
+
+  it('AGT-7: a replay of a recorded turn executes its commands in a sealed copy, finds the first difference, and compares another model', async () => {
+    const { steps, server, client } = stage();
+    const plant = scene.run('echo 1 > count.txt; echo from-the-machine > /tmp/left-over');
+    steps['plant a file'] = [{ text: '', calls: [plant] }, { text: 'Planted.' }];
+    steps['count one further'] = [
+      { text: 'I count.', calls: [scene.run('cat count.txt; echo 2 > count.txt')] },
+      { text: '', calls: [scene.run('cat /tmp/left-over')] },
+      { text: 'Counted.' },
+    ];
+    await stage().send('counts', 'plant a file');
+    await stage().send('counts', 'count one further');
+    await client.sandboxes.of('counts').files.write('count.txt', 'changed by a person\n');
+    const calls = server.calls.length;
+
+    const first = (await client.turns.list('counts')).at(-1)?.turn ?? '';
+    expect((await replayed(client, 'counts', first)).end).toMatchObject({
+      ...{ verdict: 'same', first: null, notes: [], replayed: { text: 'Planted.', cost: 0 } },
+      files: [{ path: 'count.txt', same: true }],
+    });
+    const { results, end } = await replayed(client, 'counts', 'last');
+    expect(results).toEqual(['same', 'different']);
+    expect(end.first).toMatchObject({ step: 2, kind: 'result', what: 'Bash' });
+    expect(end.first?.recorded).toContain('from-the-machine');
+    expect(end.first?.replayed).toContain('No such file');
+    expect(end).toMatchObject({ verdict: 'different', differences: 1, replayed: { text: 'Counted.' } });
+    expect(end.files).toMatchObject([{ path: 'count.txt', same: true }]);
+    // Every answer came from the recording.
+    expect(server.calls).toHaveLength(calls);
+
+    steps['count one further'] = [
+      { text: '', calls: [scene.run('echo 3 > count.txt; cat /proc/net/dev; env')] },
+      { text: 'I did something else.' },
+    ];
+    const other = await replayed(client, 'counts', 'last', { model: 'claude-other' });
+    const asked = server.calls.slice(calls).map(({ body }) => (body as { model: string }).model);
+    expect(new Set(asked)).toEqual(new Set(['claude-other']));
+    expect(JSON.stringify(server.calls.at(-1)?.body)).not.toMatch(/eth0|ens\d/);
+    expect(other.end).toMatchObject({ verdict: 'different', first: { step: 1, kind: 'call' } });
+    expect(other.end.files).toMatchObject([
+      { same: false, recorded: expect.stringContaining('+2'), replayed: expect.stringContaining('+3') },
+    ]);
+    expect((await client.sandboxes.list()).filter(({ chat }) => chat.startsWith('replay-'))).toEqual([]);
   });
 
   it('AGT-1: ignores servers, hooks and settings in the workspace, and uses the tools of the host', async () => {

@@ -1,15 +1,17 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { ReplayEvent, ReplayOptions } from '../../src/seams/replay.ts';
+import type { ReplayOptions } from '../../src/seams/replay.ts';
+import { replayed } from './replayed.ts';
 import { builtinScene } from './scenes.ts';
 import { Stage } from './stage.ts';
 
 const { bubblewrap } = inject('engines');
 const skipped = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
 const scene = builtinScene(inject('engines'), 'bubblewrap');
-
-type End = Extract<ReplayEvent, { type: 'replay-end' }>;
 
 describe.skipIf(!bubblewrap.available)(
   `a replay of the built-in agent${skipped}`,
@@ -23,15 +25,10 @@ describe.skipIf(!bubblewrap.available)(
     }, 120_000);
     afterAll(() => stage?.[Symbol.asyncDispose](), 120_000);
 
-    async function replay(chat: string, turn: string, options: ReplayOptions = {}) {
-      const events: ReplayEvent[] = [];
-      for await (const event of stage.client.turns.replay(chat, turn, options)) events.push(event);
-      const end = events.at(-1) as End;
-      expect(end.type).toBe('replay-end');
-      return { events, end };
-    }
+    const replay = (chat: string, turn: string, options: ReplayOptions = {}) =>
+      replayed(stage.client, chat, turn, options);
 
-    it('executes the commands again with the recorded answers, and finds the first difference', async () => {
+    it('AGT-7: executes the commands again with the recorded answers, and finds the first difference', async () => {
       const { steps, client, server } = stage;
       steps['prepare the folder'] = [
         { text: '', calls: [run('echo 1 > count.txt; echo secret-of-the-machine > /tmp/left-over')] },
@@ -61,7 +58,7 @@ describe.skipIf(!bubblewrap.available)(
         },
       ]);
 
-      const { events, end } = await replay('counts', 'last');
+      const { events, results, end } = await replay('counts', 'last');
       expect(events[0]).toMatchObject({
         type: 'replay-start',
         message: 'count one further',
@@ -69,12 +66,7 @@ describe.skipIf(!bubblewrap.available)(
         from: 'files',
       });
       // The file is as it was before the turn, whatever happened since.
-      expect(events.flatMap((event) => (event.type === 'replay-call' ? [event.result] : []))).toEqual([
-        'same',
-        'served',
-        'different',
-        'same',
-      ]);
+      expect(results).toEqual(['same', 'served', 'different', 'same']);
       expect(end.first).toMatchObject({ step: 3, kind: 'result', what: 'shell' });
       expect(end.first?.recorded).toContain('secret-of-the-machine');
       expect(end.first?.replayed).toContain('No such file');
@@ -92,7 +84,56 @@ describe.skipIf(!bubblewrap.available)(
       expect(await client.sandboxes.of('counts').files.readText('count.txt')).toBe('changed by a person\n');
     });
 
-    it('asks another model about the same task and files in a copy without network, and compares the outcomes', async () => {
+    it('AGT-7: serves the recorded answers of the network, reaches no server, and names what was recorded in part', async () => {
+      const { steps, client } = stage;
+      let requests = 0;
+      await using server = createHttpServer((_, response) => response.end(`answer ${++requests}`));
+      await using raw = createTcpServer((socket) => socket.once('data', () => socket.end('raw answer')));
+      const [port, rawPort] = [await listening(server), await listening(raw)];
+      await client.secrets.set('notes', 'the-key-of-notes');
+      await client.sandboxes.getOrCreate('reaches', {
+        egress: {
+          policy: {
+            mode: 'allow-list',
+            allow: [port, rawPort].map((each) => ({ host: '127.0.0.1', ports: [each], private: true })),
+            deny: [],
+          },
+          bindings: [{ name: 'notes', upstream: `http://127.0.0.1:${port}/v1`, add: 'bearer' }],
+        },
+      });
+      const ask = [
+        'import http.client, os, urllib.parse, urllib.request',
+        'print(urllib.request.urlopen(os.environ["NOTES_URL"] + "/list").read())',
+        'proxy = urllib.parse.urlparse(os.environ["http_proxy"]).netloc',
+        'through = http.client.HTTPConnection(proxy)',
+        `through.request("GET", "http://127.0.0.1:${port}/plain")`,
+        'print(through.getresponse().read())',
+      ];
+      const tunnel = [
+        'import http.client, os, urllib.parse',
+        'through = http.client.HTTPConnection(urllib.parse.urlparse(os.environ["http_proxy"]).netloc)',
+        `through.set_tunnel("127.0.0.1", ${rawPort})`,
+        'through.connect()',
+        'through.sock.sendall(b"\\x00hello")',
+        'print(through.sock.recv(100))',
+      ];
+      const python = (lines: readonly string[]) => run(`python3 - <<'END'\n${lines.join('\n')}\nEND`);
+      steps['ask the servers'] = [
+        { text: '', calls: [python(ask)] },
+        { text: '', calls: [python(tunnel)] },
+        { text: 'Asked.' },
+      ];
+      const recorded = JSON.stringify(await stage.send('reaches', 'ask the servers'));
+      for (const answer of ['answer 1', 'answer 2', 'raw answer']) expect(recorded).toContain(answer);
+      await client.secrets.remove('notes');
+      const { results, end } = await replay('reaches', 'last');
+      expect(results).toEqual(['same', 'different']);
+      expect(requests).toBe(2);
+      expect(end.notes).toEqual([expect.stringContaining(`127.0.0.1:${rawPort}`)]);
+      expect(end.first).toMatchObject({ step: 2, recorded: expect.stringContaining('raw answer') });
+    });
+
+    it('AGT-7: asks another model about the same task and files in a copy without network, and compares the outcomes', async () => {
       const { steps, client, server } = stage;
       const model = 'scripted/other-model';
       steps['make a greeting'] = [{ text: '', calls: [run('echo hello > greeting.txt')] }, { text: 'Made.' }];
@@ -194,3 +235,9 @@ describe.skipIf(!bubblewrap.available)(
     });
   },
 );
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}

@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { GeodeError } from '../../base/errors.ts';
 import type { AgentEventBody } from '../../seams/agent.ts';
-import { reachesNothing } from '../../seams/egress.ts';
 import type { ModelMessage, ToolCall, ToolResult } from '../../seams/model.ts';
 import type { AgentDriver, DriverReplay, ReplayEnd } from '../driver.ts';
 import { RecordingEnd, recordedModel } from '../replay/recorded-answers.ts';
@@ -14,8 +13,9 @@ import { hostTools, isDenied, runToolOf, toolsWith, workspaceTools } from './too
 
 export function replayOf(options: BuiltinOptions): NonNullable<AgentDriver['replay']> {
   return {
+    needsCalls: false,
     // The host itself asks the model, so the copy reaches nothing at all.
-    egress: () => reachesNothing,
+    bindings: () => [],
     check: (model) => void (model !== null && options.models.get(model)),
     run: (replay) => replayLoop(replay, options),
   };

@@ -1,15 +1,17 @@
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import type { PriceTable } from '../../base/prices.ts';
 import type { UnaskedPermission } from '../../seams/agent.ts';
+import type { BindingSpec } from '../../seams/egress.ts';
 import type { Limits } from '../../seams/limits.ts';
 import type { PersistentSandbox, UserSandboxes } from '../../seams/persistent.ts';
 import type { Process } from '../../seams/process.ts';
 import type { ToolSessions } from '../../seams/tools.ts';
-import { type AgentDriver, type DriverTurn, stopReason } from '../driver.ts';
+import { type AgentDriver, type DriverReplay, type DriverTurn, stopReason, type TurnEnd } from '../driver.ts';
 import { openBound } from '../programs/bound-sandbox.ts';
 import { endProgram } from '../programs/end-program.ts';
 import { IdlePrograms } from '../programs/idle-programs.ts';
 import { messageText } from '../programs/message-text.ts';
+import { driverTurnOf } from '../replay/driver-turn.ts';
 import { openSessionTools } from '../session-tools.ts';
 import { userLine } from './claude-lines.ts';
 import { type ClaudeState, claudeState } from './claude-state.ts';
@@ -61,6 +63,12 @@ export function claudeDriver(options: ClaudeOptions): AgentDriver {
         if (!turn.signal.aborted) idle.start(conversation, () => process.closeStdin());
       }
     },
+    replay: {
+      needsCalls: true,
+      check: () => {},
+      bindings: () => [bindingOf(options)],
+      run: (replay) => replayTurn(replay, options),
+    },
     adopt(conversation, state, sandboxes, chat) {
       idle.start(conversation, () => endProgram(state, sandboxes, chat, 'SIGTERM'));
     },
@@ -80,18 +88,36 @@ export function claudeDriver(options: ClaudeOptions): AgentDriver {
   };
 }
 
+function bindingOf({ upstream }: ClaudeOptions): BindingSpec {
+  return { name: 'anthropic', ...(upstream !== undefined && { upstream }) };
+}
+
 function openSandbox(
-  { folder, skills, upstream, limits }: ClaudeOptions,
+  options: ClaudeOptions,
   sandboxes: UserSandboxes,
   chat: string,
   signal: AbortSignal | undefined,
 ): Promise<PersistentSandbox> {
-  const binding = { name: 'anthropic', ...(upstream !== undefined && { upstream }) };
+  const { folder, skills, limits } = options;
+  const binding = bindingOf(options);
   const mounts = [
     ...(folder === undefined ? [] : [{ source: folder, target: mountTarget }]),
     ...(skills === undefined ? [] : [{ source: skills, target: skillsTarget }]),
   ];
   return openBound(sandboxes, chat, { binding, mounts, limits, signal });
+}
+
+/** A new process continues the session as it was before the turn. The host's tools are not in the copy. */
+async function replayTurn(replay: DriverReplay, options: ClaudeOptions): Promise<TurnEnd> {
+  const turn = driverTurnOf(replay);
+  const before = { ...claudeState(replay.state), process: null, sent: null, calls: {}, asked: [] };
+  const own = { ...options, tools: undefined };
+  const { process, state } = await startProgram(turn, { ...before, inTerminal: false }, own);
+  try {
+    return await followTurn(turn, process, state, options.prices);
+  } finally {
+    await process.closeStdin().catch(() => {});
+  }
 }
 
 interface Reached {

@@ -4,12 +4,16 @@ import { GeodeError, isGeodeError, reasonOf } from '../../base/errors.ts';
 import { type Log, noLog } from '../../base/log.ts';
 import { Notifier } from '../../base/notifier.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { type BindingSpec, reachesNothing } from '../../seams/egress.ts';
 import type { PersistentSandbox, Sandboxes, UserSandboxes } from '../../seams/persistent.ts';
 import type { ReplayEvent, ReplayOptions, Replays } from '../../seams/replay.ts';
+import { recordedHost, type TapedCall, type Tapes } from '../../seams/tapes.ts';
 import type { AgentDriver } from '../driver.ts';
 import type { TurnRecording } from '../transcript.ts';
+import type { CallTable } from './call-table.ts';
 import { runReplay } from './run-replay.ts';
-import { findTurn, listedTurn, problemOf, type TurnRecord, turnRecords } from './turn-records.ts';
+import { tapeOf } from './tape-of-turn.ts';
+import { findTurn, listedTurn, messageOf, problemOf, type TurnRecord, turnRecords } from './turn-records.ts';
 
 export interface ReplaysOptions {
   readonly ledger: Ledger;
@@ -17,6 +21,8 @@ export interface ReplaysOptions {
   readonly drivers: readonly AgentDriver[];
   /** Timeout of one replay, as of a turn. */
   readonly turnTimeoutMs: number;
+  readonly calls: CallTable;
+  readonly tapes: Tapes;
   /** Values that events must not show. */
   readonly secrets: readonly string[];
   readonly log?: Log;
@@ -117,6 +123,9 @@ interface Usable {
   readonly model: string | null;
   readonly keep: boolean;
   readonly secrets: readonly string[];
+  /** The recorded calls, which answer in the copy. */
+  readonly calls: readonly TapedCall[];
+  readonly tapes: Tapes;
 }
 
 /** Everything that can be refused is checked before a copy is made. */
@@ -135,11 +144,32 @@ function usable(record: TurnRecord, { user, chat, asked }: Asked, options: Repla
     throw notRecorded(record, `turns of the agent ${record.driver} are not recorded completely`);
   const { model = null, keep = false } = asked;
   replay.check(model);
-  const { secrets } = options;
+  const { secrets, tapes } = options;
+  const calls = model === null ? recordedCallsOf(record, recording, replay.needsCalls, options.calls) : [];
   return {
+    ...{ calls, tapes },
     ...{ user, chat, record, recording, before: recording.before, model, keep, secrets },
     driver: { ...driver, replay },
   };
+}
+
+/** A program in the sandbox needs every answer of its model; commands may miss one. */
+function recordedCallsOf(
+  record: TurnRecord,
+  { calls, isPartial }: TurnRecording,
+  needsAll: boolean,
+  table: CallTable,
+): readonly TapedCall[] {
+  const stored = table.of(record.turn);
+  if (!needsAll) return stored;
+  if (isPartial) throw notRecorded(record, 'its calls to the model were recorded in part only');
+  if (calls === 0) throw notRecorded(record, 'its calls to the model were not recorded');
+  if (stored.length < calls)
+    throw notRecorded(
+      record,
+      'its calls to the model were collected; only those of the latest turns are kept',
+    );
+  return stored;
 }
 
 function notRecorded({ turn }: TurnRecord, why: string, cause?: unknown): GeodeError {
@@ -155,15 +185,15 @@ interface InCopy extends Usable {
 async function inCopy(own: UserSandboxes, given: InCopy): Promise<void> {
   const { chat, record, before, driver, model, keep, stop, note } = given;
   const copyName = `replay-${randomBytes(6).toString('hex')}`;
+  using _tape = given.tapes.insert(given.user, copyName, tapeOf(given.calls));
   let isKept = false;
   try {
     const source = await startSource(own, chat, record, stop);
     const copy = await fork(own, copyName, given);
-    const first = record.events[0];
     note({
       ...{ type: 'replay-start', turn: record.turn, driver: driver.name, startedAt: record.startedAt },
       ...{ model, copy: copyName, from: 'files' },
-      message: first?.type === 'turn-start' ? first.message : '',
+      message: messageOf(record),
     });
     const end = await runReplay({ ...given, source, copy, before });
     if (keep) {
@@ -194,9 +224,11 @@ async function startSource(
 async function fork(
   own: UserSandboxes,
   to: string,
-  { chat, before, driver, model, record, stop: signal }: InCopy,
+  { chat, before, driver, model, record, calls, stop: signal }: InCopy,
 ): Promise<PersistentSandbox> {
-  const sealed = { labels: { [copyLabel]: record.turn }, egress: driver.replay.egress(model) };
+  const bindings = model === null ? recordedBindings(calls) : driver.replay.bindings(model);
+  const egress = { policy: reachesNothing.policy, bindings };
+  const sealed = { labels: { [copyLabel]: record.turn }, egress };
   try {
     return await own.fork(chat, to, { snapshot: `turn:${before}`, sealed, signal });
   } catch (error) {
@@ -206,6 +238,16 @@ async function fork(
       : `the files before it cannot be read (${reasonOf(error)})`;
     throw notRecorded(record, why, error);
   }
+}
+
+/** They lead to a host that no name server knows, so nothing is reached even without a tape. */
+function recordedBindings(calls: readonly TapedCall[]): readonly BindingSpec[] {
+  const bases = new Map(
+    calls.flatMap(({ binding }) => (binding === null ? [] : [[binding.name, binding.base]])),
+  );
+  return [...bases].map(([name, base]) => ({
+    ...{ name, upstream: `https://${recordedHost}${base}`, add: 'bearer' },
+  }));
 }
 
 async function removeLeft(sandboxes: Sandboxes, signal: AbortSignal): Promise<void> {

@@ -13,7 +13,7 @@ import type { TurnRecording } from '../transcript.ts';
 import { cleaned } from '../turn-events.ts';
 import { compareFiles } from './compare-files.ts';
 import { Comparison, factsOf } from './comparison.ts';
-import { outcomeOf, type TurnRecord } from './turn-records.ts';
+import { messageOf, outcomeOf, type TurnRecord } from './turn-records.ts';
 
 interface ReplayParts {
   readonly user: string;
@@ -40,6 +40,7 @@ export async function runReplay(parts: ReplayParts): Promise<End> {
     for (const event of events) note(event);
   };
   const limits = new Set<string>();
+  for (const limit of networkLimits(parts)) limits.add(limit);
   const point = await parts.copy.snapshots?.mark({ signal: parts.stop });
   const { outcome, text, events, durationMs } = await play(parts, {
     take: (event, served) => noted(comparison.take(event, served)),
@@ -59,6 +60,19 @@ export async function runReplay(parts: ReplayParts): Promise<End> {
   };
 }
 
+/** Said before anything is compared: a part of the network is never guessed. */
+function networkLimits({ recording, model, driver }: ReplayParts): readonly string[] {
+  const { missed, isPartial, calls } = recording;
+  const reached = `The turn reached ${missed.join(', ')} through TLS or a tunnel, whose answers are not recorded`;
+  return [
+    ...(missed.length > 0 ? [`${reached}: the copy refuses such a connection.`] : []),
+    ...(isPartial && model === null ? ['Some answers of the network were not recorded.'] : []),
+    ...(calls > 0 && model !== null && !driver.replay.needsCalls
+      ? ['Commands of the other model get no recorded answers of the network.']
+      : []),
+  ];
+}
+
 interface Played extends Omit<ReplayEnd, 'outcome'> {
   readonly outcome: ReplayOutcome['outcome'];
   readonly events: readonly AgentEventBody[];
@@ -66,7 +80,7 @@ interface Played extends Omit<ReplayEnd, 'outcome'> {
 }
 
 async function play(
-  { user, record, driver, model, secrets, copy, stop }: ReplayParts,
+  { user, record, recording, driver, model, secrets, copy, stop }: ReplayParts,
   hear: {
     readonly take: (event: AgentEventBody, served: boolean) => void;
     readonly limit: DriverReplay['limit'];
@@ -82,8 +96,11 @@ async function play(
     const end = await driver.replay.run({
       ...{ user, model, conversation: record.conversation, turn: record.turn, sandbox: copy },
       recorded: record.events,
+      message: messageOf(record),
+      ...{ attachments: recording.attachments, state: recording.state, recordedModel: recording.model },
       note(event, served = false) {
-        const shown = cleaned(event, secrets);
+        const paid = event.type === 'usage' && model === null ? { ...event, cost: 0 } : event;
+        const shown = cleaned(paid, secrets);
         events.push(shown);
         hear.take(shown, served);
       },

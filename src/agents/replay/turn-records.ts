@@ -25,6 +25,10 @@ const recordingSchema = z.object({
   after: z.string().nullable(),
   model: z.string().nullable(),
   attachments: z.array(z.string()),
+  state: z.unknown().optional(),
+  calls: z.int().default(0),
+  isPartial: z.boolean().default(false),
+  missed: z.array(z.string()).default([]),
 });
 
 /** Newest first. */
@@ -58,15 +62,18 @@ export function findTurn(ledger: Ledger, user: string, chat: string, wanted: str
 
 export function listedTurn(record: TurnRecord): RecordedTurn {
   const { turn, driver, events, startedAt, endedAt } = record;
-  const first = events[0];
   const last = events.at(-1);
   return {
     ...{ turn, driver, startedAt, endedAt },
-    message: first?.type === 'turn-start' ? first.message : '',
+    message: messageOf(record),
     outcome: outcomeOf(events),
     cost: last?.type === 'result' ? last.cost : null,
     problem: problemOf(record),
   };
+}
+
+export function messageOf({ events: [first] }: Pick<TurnRecord, 'events'>): string {
+  return first?.type === 'turn-start' ? first.message : '';
 }
 
 export function outcomeOf(events: readonly AgentEventBody[]): TurnOutcome {
@@ -100,5 +107,6 @@ function recordingOf(stored: unknown): TurnRecording | string {
   const { data } = recordingSchema.safeParse(json);
   if (data !== undefined) return data;
   const { data: other } = z.object({ format: z.number() }).safeParse(json);
+  if (other?.format === recordingFormat) return 'its recording is damaged';
   return `its recording has the format ${other?.format ?? 'of another version'}, and this Geode reads ${recordingFormat}`;
 }

@@ -39,7 +39,7 @@ function linesOf(event: ReplayEvent, paint: Paint): readonly string[] {
     case 'replay-call': {
       const color = { same: 'green', different: 'red', served: 'dim' } as const;
       const input = clip(visible(JSON.stringify(event.input) ?? '').replaceAll('\n', ' '));
-      const result = event.result === 'served' ? 'recorded result' : event.result;
+      const result = event.result === 'served' ? 'not compared' : event.result;
       return [`${event.step}. ${event.tool} ${paint('dim', input)} ${paint(color[event.result], result)}`];
     }
     case 'replay-difference':

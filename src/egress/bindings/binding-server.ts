@@ -12,6 +12,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GeodeError } from '../../base/errors.ts';
+import { recordedHost, type Tape } from '../../seams/tapes.ts';
 import type { UsageRecord } from '../audit/usage.ts';
 import { UsageMeter } from '../audit/usage-meter.ts';
 import type { UpstreamTls } from '../inspection/upstream-tls.ts';
@@ -22,6 +23,7 @@ import { answeringHalfOpen } from '../proxy/half-open.ts';
 import { answerFields, sendBody } from '../proxy/http-message.ts';
 import { answerRefusedOn, failure } from '../proxy/refusal.ts';
 import { pin, type Resolve } from '../proxy/resolve.ts';
+import { playAnswer, RequestHead, recordAnswer } from '../taped-calls.ts';
 import { credentialsOf, readBoundAnswer } from './binding-answer.ts';
 import { type BoundRequest, boundMessage, readBoundRequest } from './binding-request.ts';
 import type { Binding } from './bindings.ts';
@@ -42,6 +44,8 @@ export interface BindingServerOptions {
   /** Why no call may be made now; undefined if calls are allowed. */
   readonly refusal: () => string | undefined;
   readonly onUsage: (usage: Omit<UsageRecord, 'user' | 'sandboxId'>) => void;
+  /** Records the calls of the sandbox, or answers them in a copy of it. */
+  readonly tape?: () => Tape | undefined;
 }
 
 /** The local URL of one binding. Requests go to its upstream with the real credential, and nowhere else. */
@@ -88,10 +92,24 @@ export class BindingServer implements Disposable {
   #forward(message: IncomingMessage, response: ServerResponse): void {
     const bound = readBoundRequest(this.#options.binding, message);
     if ('problem' in bound) return void this.#refuse(message, response, bound.status, bound.problem);
+    if (this.#options.binding.upstream.hostname === recordedHost)
+      return void this.#play(message, response, bound);
     const secret = this.#options.secret();
     const refused = this.#unwanted(bound) ?? this.#refusal(secret);
     if (refused !== undefined) return void this.#refuse(message, response, ...refused);
     this.#call(message, response, bound, secret);
+  }
+
+  async #play(message: IncomingMessage, response: ServerResponse, bound: BoundRequest): Promise<void> {
+    const { binding, tape } = this.#options;
+    const played = playAnswer(tape?.(), binding, bound, message, response);
+    if ((await played.catch(() => 'no-answer')) === 'no-answer')
+      this.#refuse(
+        message,
+        response,
+        403,
+        `this replay has no recorded answer for this call to ${binding.name}`,
+      );
   }
 
   /** Deny rules also apply to bindings. */
@@ -139,6 +157,8 @@ export class BindingServer implements Disposable {
     const counted = { bytesOut: 0, bytesIn: 0 };
     let status: number | null = null;
     let meter: UsageMeter | undefined;
+    const tape = this.#options.tape?.();
+    const head = new RequestHead();
     this.#active += 1;
     upstream.once('close', () => {
       this.#active -= 1;
@@ -160,17 +180,24 @@ export class BindingServer implements Disposable {
       if ('problem' in answer) return void upstream.destroy(new Error(answer.problem));
       if (binding.metered && status >= 200 && status < 300 && sent.method === 'POST')
         meter = new UsageMeter(received.headers['content-type'] ?? '');
-      response.writeHead(answer.status, answer.reason, answerFields(answer, answer.fields));
+      const fields = answerFields(answer, answer.fields);
+      response.writeHead(answer.status, answer.reason, fields);
       response.flushHeaders();
       received.on('data', (chunk: Buffer) => {
         counted.bytesIn += chunk.length;
         meter?.write(chunk);
       });
       received.on('error', () => response.destroy());
-      received.pipe(new CredentialFilter(credentials)).pipe(response);
+      const filtered = received.pipe(new CredentialFilter(credentials));
+      if (tape?.record !== undefined) {
+        const { status: code, reason } = answer;
+        recordAnswer(tape, () => head.of(binding, bound), { status: code, reason, fields }, filtered);
+      }
+      filtered.pipe(response);
     });
     message.on('data', (chunk: Buffer) => {
       counted.bytesOut += chunk.length;
+      if (tape?.record !== undefined) head.write(chunk);
       if (counted.bytesOut > mostRequestBytes)
         upstream.destroy(new Error(`the request has more than ${mostRequestBytes} bytes`));
     });

@@ -3,8 +3,10 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import type { Duplex } from 'node:stream';
 import { reasonOf } from '../../base/errors.ts';
 import { shownTarget } from '../../contract/host-name.ts';
+import type { Tape } from '../../seams/tapes.ts';
 import type { UpstreamTls } from '../inspection/upstream-tls.ts';
 import type { Request } from '../policy/policy.ts';
+import { proxiedHead, recordAnswer, writeTaped } from '../taped-calls.ts';
 import type { Broker, Passage } from './broker.ts';
 import { answerFields, readAnswerMessage, sendBody, writtenAs } from './http-message.ts';
 import { hostHeader, type ProxyRequest, viaOf } from './http-request.ts';
@@ -13,6 +15,8 @@ import { answerRefused, failure, type Refusal } from './refusal.ts';
 export interface Exchange {
   readonly broker: Broker;
   readonly upstreamTls: UpstreamTls;
+  /** Records the answers for the sandbox, or gives them in a copy of it. */
+  readonly tape?: (() => Tape | undefined) | undefined;
 }
 
 export async function forward(
@@ -23,6 +27,13 @@ export async function forward(
 ): Promise<void> {
   const startedAt = Date.now();
   const { broker } = exchange;
+  const tape = exchange.tape?.();
+  const head = proxiedHead(request);
+  const taped = head && tape?.answer?.(head);
+  if (taped !== undefined) {
+    message.resume();
+    return writeTaped(taped, response);
+  }
   const passage = await reach(exchange, request, response);
   if (!('socket' in passage)) return answerRefused(response, passage);
   const { socket, address, rule, connection } = passage;
@@ -53,7 +64,12 @@ export async function forward(
     const answer = readAnswerMessage(received, sent.method);
     if ('problem' in answer) return void upstream.destroy(new Error(answer.problem));
     status = answer.status;
-    response.writeHead(answer.status, answer.reason, answerFields(answer, answer.fields));
+    const fields = answerFields(answer, answer.fields);
+    response.writeHead(answer.status, answer.reason, fields);
+    if (head !== undefined && tape?.record !== undefined) {
+      const { status: code, reason } = answer;
+      recordAnswer(tape, () => head, { status: code, reason, fields }, received);
+    }
     received.on('error', () => response.destroy());
     received.pipe(response);
   });

@@ -20,6 +20,7 @@ const keepAliveMs = 60_000;
 
 export interface InspectionParts extends Pick<InspectorOptions, 'authority' | 'bound'> {
   readonly upstreamTls: UpstreamTls;
+  readonly tape?: Exchange['tape'];
 }
 
 /**
@@ -35,9 +36,9 @@ export class HttpProxy implements Disposable {
   readonly #exchange: Exchange;
   readonly #inspector: Inspector;
 
-  constructor(broker: Broker, { upstreamTls, authority, bound }: InspectionParts) {
+  constructor(broker: Broker, { upstreamTls, authority, bound, tape }: InspectionParts) {
     this.#broker = broker;
-    this.#exchange = { broker, upstreamTls };
+    this.#exchange = { broker, upstreamTls, tape };
     this.#inspector = new Inspector({
       broker,
       authority,
