@@ -56,7 +56,7 @@ export async function wholeUser(
   await collect(client.solves.solve(solving));
   const [solve] = await client.solves.list();
   const [crystal] = await client.solves.crystals();
-  await collect(client.agents.send('talk', { text: `say ${mark}` }));
+  const [turn] = await collect(client.agents.send('talk', { text: `say ${mark}` }));
   await client.chats.post('line', { text: `say ${mark}` });
   const answered = async () => {
     const events = await collect(client.chats.events('line', { follow: false }));
@@ -69,14 +69,14 @@ export async function wholeUser(
   const [approval] = await client.approvals.list();
   const key = host.keys.create({ user, scopes: ['runs'], label: mark });
   const made = { process, context: context.id, run: run?.id, solve: solve?.id, crystal: crystal?.key };
-  const ids = { ...made, schedule: schedule.id, approval: approval?.id, key: key.key.id };
+  const ids = { ...made, schedule: schedule.id, approval: approval?.id, key: key.key.id, turn: turn?.turn };
   for (const [kind, id] of Object.entries(ids)) if (!id) throw new Error(`${user} has no ${kind}`);
   const places: Readonly<Record<string, string>> = {
     file: 'note.txt',
     // This runtime saves no memory: a checkpoint is there for nobody.
     checkpoint: 'ready',
     ...{ process, snapshot: 'point', name: 'token', key: ids.crystal ?? '', approval: ids.approval ?? '' },
-    ...{ image: 'base', code: 'ABC234', channel: 'web', sender: user, turn: 'last' },
+    ...{ image: 'base', code: 'ABC234', channel: 'web', sender: user, turn: ids.turn ?? '' },
   };
   const byPath: readonly (readonly [RegExp, string, string | undefined])[] = [
     [/\/agents\//, 'chat', 'talk'],
