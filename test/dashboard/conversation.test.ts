@@ -81,6 +81,9 @@ describeDashboard('a conversation of the dashboard, in Chromium', { answer }, (s
     await page.keyboard.press('Enter');
     await page.getByText('I take the copy.').first().waitFor();
     await page.getByText('Denied by you').waitFor();
+    // The reason stands before the answer to it, as it was read.
+    const order = await page.getByRole('group', { name: 'Messages' }).innerText();
+    expect(order.indexOf('I take the copy.')).toBeGreaterThan(order.lastIndexOf(reason));
     const [decided] = await world.client.approvals.list({ chat: 'talk', state: 'all' });
     expect(decided).toMatchObject({ decision: 'deny', answer: reason });
   });

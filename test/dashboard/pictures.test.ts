@@ -7,6 +7,7 @@ import type { Reply } from '../fixtures/model-server/model-server.ts';
 import { everyPage } from './every-page.ts';
 import { picture, reviewPicture } from './picture.ts';
 import { describeDashboard, phoneForm, settled } from './scene.ts';
+import { takeTour, tourAnswer } from './tour.ts';
 import { waitMs } from './world.ts';
 
 /** The agent's answer. It claims only what the output of its command shows. */
@@ -22,6 +23,8 @@ const name = form.name?.trim() ?? '';
 \`\`\``;
 
 function answer({ prompt }: { readonly prompt: string }): Reply {
+  const ofTour = tourAnswer(prompt);
+  if (ofTour !== undefined) return ofTour;
   const wantsTool = !prompt.includes('src/signup.ts');
   if (!wantsTool) return { text: report };
   return {
@@ -109,6 +112,10 @@ describeDashboard('the pictures of the dashboard', { answer }, (scene) => {
     await picture(phone, 'phone');
     await phone.context().close();
   });
+
+  test.runIf(process.env.GEODE_PICTURES === 'tour')('show the tour of the README', () =>
+    takeTour(scene.world),
+  );
 
   test.runIf(process.env.GEODE_PICTURES === 'all')('show every page in four forms', async () => {
     const { world } = scene;

@@ -51,7 +51,17 @@ export function itemsOf(messages: readonly ChatItem[], events: readonly AgentEve
   const covered = new Set([...answered.values()].map(({ id }) => id));
   const entries: { readonly at: number; readonly items: readonly Item[] }[] = turns.map((turn) => {
     const message = answered.get(turn);
-    return { at: Math.min(turn.at, message?.at ?? turn.at), items: itemsOfTurn(turn, message) };
+    const during = messages.filter(
+      (each): each is Message =>
+        each.type === 'message' &&
+        !each.text.startsWith('/') &&
+        !covered.has(each.id) &&
+        each.at > turn.at &&
+        each.at < endOf(turn),
+    );
+    // The agent has read them: they stand where they came, and need no answer of their own.
+    for (const { id } of during) covered.add(id);
+    return { at: Math.min(turn.at, message?.at ?? turn.at), items: itemsOfTurn(turn, message, during) };
   });
   for (const each of messages) {
     if (each.type === 'message') {
@@ -106,7 +116,15 @@ function matched(turns: readonly Turn[], messages: readonly ChatItem[]): Readonl
   return found;
 }
 
-function itemsOfTurn({ start, events, isOver }: Turn, message: Message | undefined): readonly Item[] {
+function endOf({ events, isOver }: Turn): number {
+  return isOver ? (events.at(-1)?.at ?? 0) : Number.POSITIVE_INFINITY;
+}
+
+function itemsOfTurn(
+  { start, events, isOver }: Turn,
+  message: Message | undefined,
+  during: readonly Message[],
+): readonly Item[] {
   const items: Item[] = [];
   if (message !== undefined) items.push(ownItem(message));
   else if (start !== undefined)
@@ -115,7 +133,9 @@ function itemsOfTurn({ start, events, isOver }: Turn, message: Message | undefin
     events.flatMap((event) => (event.type === 'tool-result' ? [[event.id, event] as const] : [])),
   );
   const last = events.at(-1);
+  const rest = [...during];
   for (const event of events) {
+    while (rest[0] !== undefined && rest[0].at <= event.at) items.push(...rest.splice(0, 1).map(ownItem));
     const key = String(event.seq);
     const isGrowing = event === last && !isOver;
     if (event.type === 'text' || event.type === 'thinking') {
@@ -127,6 +147,7 @@ function itemsOfTurn({ start, events, isOver }: Turn, message: Message | undefin
     else if (event.type === 'permission-request') items.push({ type: 'approval', key, id: event.id });
     else if (event.type === 'result' || event.type === 'error') items.push({ type: 'end', key, event });
   }
+  items.push(...rest.map(ownItem));
   return folded(items);
 }
 
