@@ -532,6 +532,23 @@ export const text = {
     vectors: 'vectors',
     drop: 'Drop files here, or choose them.',
     imported: 'Imported:',
+    audit: 'Audit',
+    runAudit: 'Check the memory',
+    aboutAudit:
+      'Finds secrets, contradictions, duplicates, stale entries and those that no search returned. It changes nothing.',
+    nothingFound: 'Nothing found.',
+    findings: 'findings. Nothing was changed.',
+    compared: { 'words and meaning': 'compared by words and meaning', words: 'compared by words' },
+    kinds: {
+      secret: 'Secrets',
+      contradiction: 'Contradictions',
+      duplicate: 'Duplicates',
+      stale: 'Stale',
+      'never-recalled': 'Never found by a search',
+    },
+    recalled: 'Recalled',
+    helped: 'helped',
+    hurt: 'hurt',
   },
   solve: {
     title: 'Solve',

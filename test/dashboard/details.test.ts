@@ -208,6 +208,20 @@ for height in (1, 2):
       await page.getByText(/project: 1/).waitFor();
     });
 
+    test('memory: an audit shows each finding with its evidence and the command that mends it', async () => {
+      const { page, world } = scene;
+      const past = { valid_until: '2020-01-01T00:00:00Z', category: 'project', source: 'test' };
+      await world.client.ingest({ id: 'audited/old', content: 'The trial ends in December.', ...past });
+      await go('knowledge/memory/audited%2Fold');
+      await page.getByText('Recalled 0×, helped 0, hurt 0').waitFor();
+      await page.getByRole('button', { name: 'Check the memory' }).click();
+      const stale = page.getByRole('region', { name: 'Stale' });
+      await stale.getByRole('link', { name: 'audited/old' }).waitFor();
+      await stale.getByText(/2020-01-01/).waitFor();
+      await stale.getByText(/^geode memory rm .*audited\/old/).waitFor();
+      expect((await world.client.get('audited/old')).content).toBe('The trial ends in December.');
+    });
+
     test('runs: files go in and come back, within a limit', async () => {
       const { page } = scene;
       await go('code/runs');

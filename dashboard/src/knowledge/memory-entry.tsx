@@ -32,12 +32,16 @@ export function MemoryEntry({ id }: { readonly id: string }) {
       }
     >
       <Answer of={entry}>
-        {({ content, category, tags, sources, version, versions = [] }) => (
+        {({ content, category, tags, sources, version, uses, versions = [] }) => (
           <div className="flex flex-col gap-3">
             <p className="break-words text-faint">
               {text.memory.version} {version}, {category}, {text.memory.source}:{' '}
               {nameText(sources.join(', '))}
               {tags.length > 0 && `, ${nameText(tags.join(', '))}`}
+            </p>
+            <p className="text-faint">
+              {text.memory.recalled} {uses.recalled}×, {text.memory.helped} {uses.helped}, {text.memory.hurt}{' '}
+              {uses.hurt}
             </p>
             <ActionForm
               key={version}

@@ -11,6 +11,7 @@ import { Choice, TextArea, TextField } from '../ui/field.tsx';
 import { ActionForm } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Answer } from '../ui/query.tsx';
+import { MemoryAudit } from './memory-audit.tsx';
 import { MemoryEntry } from './memory-entry.tsx';
 import { MemoryStatistics } from './memory-statistics.tsx';
 
@@ -47,6 +48,7 @@ export function Memory({ id }: { readonly id: string | undefined }) {
       </div>
       {searched === '' ? <Newest filter={filter} /> : <Found words={searched} filter={filter} />}
       {names.length > 0 && <Add categories={names} />}
+      <MemoryAudit />
       <MemoryStatistics />
     </>
   );
