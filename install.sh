@@ -9,7 +9,6 @@
 # what is missing or old.
 set -eu
 
-gvisor_releases=${GVISOR_RELEASES:-https://storage.googleapis.com/gvisor/releases/release/latest}
 package=geode-home
 node_version=24.21.0
 npm_version=11.21.1
@@ -22,7 +21,7 @@ Usage: sh install.sh [OPTIONS]
 Installs Geode for the user who runs it. As root: for all users.
 
   --bubblewrap       install bubblewrap if it is missing, without asking
-  --gvisor           install gVisor if it is missing, without asking
+  --gvisor           build gVisor if it is missing, without asking
   --version VERSION  another version than the newest
   --prefix DIR       put the command `geode` in DIR/bin
                      (usual: the prefix of npm if you may write there, else ~/.local)
@@ -51,7 +50,7 @@ main() {
 }
 
 read_options() {
-  action=install bubblewrap=ask gvisor=ask data='' version=latest prefix='' scratch='' half=''
+  action=install bubblewrap=ask gvisor=ask data='' version=latest prefix='' scratch='' half='' fresh=''
   while [ $# -gt 0 ]; do
     case $1 in
     --bubblewrap) bubblewrap=yes ;;
@@ -186,6 +185,7 @@ install_geode() {
     say "Geode        $wanted, installed in $prefix"
   fi
   if [ -n "$own_node" ]; then write_commands; fi
+  fresh=''
 }
 
 # Node and npm, in a folder that is complete or not there at all.
@@ -207,6 +207,7 @@ install_node() {
   "$half/bin/node" --version >/dev/null ||
     fail 1 "Node $node_version does not run on $distribution." 'Install Node 20 or newer with npm, then run install.sh again.'
   # If an older Node was there, Geode goes with it and is installed again.
+  [ -e "$place" ] || fresh=$place
   rm -rf "$place"
   mv "$half" "$place"
   half=''
@@ -285,33 +286,21 @@ offer_bubblewrap() {
   fi
 }
 
-# From the releases of gVisor: the packages of distributions are too old for Geode (Debian 13 has one of 2024).
+# Geode builds gVisor itself, from pinned sources. It needs Go, and uses gVisor as root alone.
 offer_gvisor() {
-  if command -v runsc >/dev/null 2>&1 || [ -x "$prefix/bin/runsc" ]; then
+  if command -v runsc >/dev/null 2>&1 || [ -x "$(run_geode config get sandbox.state_dir)/programs/runsc" ]; then
     say 'gVisor       installed'
   elif [ "$(id -u)" != 0 ]; then
     say 'gVisor       not offered: Geode uses it as root alone'
-  elif agreed "$gvisor" "Install gVisor from $gvisor_releases? It gives sandboxes a kernel of their own."; then
-    install_gvisor
-    say "gVisor       installed in $prefix/bin"
+  elif ! command -v go >/dev/null 2>&1 && [ "$gvisor" = ask ]; then
+    say 'gVisor       not installed: install Go, then geode runtime install gvisor'
+  elif agreed "$gvisor" 'Build gVisor, which takes some minutes? It gives sandboxes a kernel of their own.'; then
+    run_geode runtime install gvisor >"$scratch/gvisor" ||
+      fail 1 'gVisor could not be installed.' 'Geode is installed. Follow the message above, then: geode runtime install gvisor'
+    say 'gVisor       installed'
   else
-    say 'gVisor       not installed: sh install.sh --gvisor'
+    say 'gVisor       not installed: geode runtime install gvisor'
   fi
-}
-
-install_gvisor() {
-  from=$gvisor_releases/$(uname -m)
-  for name in runsc runsc.sha512; do
-    download "$from/$name" "$scratch/$name" || fail 1 "$from/$name could not be downloaded." \
-      'Geode is installed. Check the network; GVISOR_RELEASES names another server.'
-  done
-  (cd "$scratch" && sha512sum -c runsc.sha512 >/dev/null 2>&1) ||
-    fail 1 "$from/runsc is damaged: its SHA-512 differs." 'Geode is installed. Try again later.'
-  chmod 755 "$scratch/runsc"
-  mkdir -p "$prefix/bin"
-  # A copy beside it and a rename: a running sandbox may use the old program.
-  cp "$scratch/runsc" "$prefix/bin/.runsc.partial"
-  mv "$prefix/bin/.runsc.partial" "$prefix/bin/runsc"
 }
 
 # agreed ANSWER QUESTION: asks on the terminal when the answer is `ask`. Without a terminal the answer is no.
@@ -396,6 +385,8 @@ clean_up() {
   code=$?
   [ -z "$scratch" ] || rm -rf "$scratch"
   [ -z "$half" ] || rm -rf "$half"
+  # A Node that Geode did not follow.
+  [ -z "$fresh" ] || rm -rf "$fresh"
   exit "$code"
 }
 

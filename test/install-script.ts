@@ -1,6 +1,5 @@
 /** The tests of `install.sh` on the machine of a new user, whose registry has the packages. */
 import { chmodSync, copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -79,23 +78,20 @@ export function installScriptTests(world: () => InstallWorld): void {
 $geode run --runtime bubblewrap python -c 'print(6*7)' 2>/dev/null`;
     expect(await onMachine(use, 'root')).toBe(`geode ${version}\n42\n`);
 
-    await using releases = await serve({
-      runsc: '#!/bin/sh\n',
-      'runsc.sha512': `${'0'.repeat(128)}  runsc\n`,
-    });
-    // `script` gives a terminal, where root is asked about gVisor.
+    // `script` gives a terminal, where root is asked about gVisor if there is a Go that builds it.
+    expect(ready).toContain('gVisor       not installed: install Go, then geode runtime install gvisor\n');
     const ask = (answer: string) =>
       onMachine(
-        `${bare}; export GVISOR_RELEASES=${releases.url}
-echo ${answer} | script -qec 'sh /opt/install.sh' /dev/null || echo failed`,
+        `${bare}:/opt/go; echo ${answer} | script -qec 'sh /opt/install.sh' /dev/null || echo failed`,
         'root',
       );
     const declined = await ask('n');
-    expect(declined).toMatch(/Install gVisor from \S+\? .*\[y\/N\]/);
-    expect(declined).toContain('gVisor       not installed: sh install.sh --gvisor');
-    const damaged = await ask('y');
-    expect(damaged).toContain('runsc is damaged: its SHA-512 differs.');
-    expect(damaged).toMatch(/failed\n$/);
+    expect(declined).toMatch(/Build gVisor, .*\? .*\[y\/N\]/);
+    expect(declined).toContain('gVisor       not installed: geode runtime install gvisor');
+    const failed = await ask('y');
+    expect(failed).toContain('gVisor cannot be built: no module proxy');
+    expect(failed).toContain('install.sh: gVisor could not be installed.');
+    expect(failed).toMatch(/failed\n$/);
     expect(await install('--remove --data', 'root', bare)).toMatch(/removed from \/usr\/local\ncode 0\n$/);
     expect(await onMachine(leftOfGeode, 'root')).toBe('');
   });
@@ -112,7 +108,13 @@ echo ${answer} | script -qec 'sh /opt/install.sh' /dev/null || echo failed`,
       1,
       'The registry http://127.0.0.1:9 ',
     ],
-    ['an unknown version', '--version 9.9.9', ':', 1, 'does not offer geode-home@9.9.9.'],
+    [
+      'an unknown version',
+      '--version 9.9.9',
+      'PATH=/opt/tools:/usr/bin:/bin',
+      1,
+      'does not offer geode-home@9.9.9.',
+    ],
     ['a machine without Node and without wget', '', 'PATH=/usr/bin:/bin', 1, 'curl or wget is needed'],
     [
       'a machine without Node and without network',
@@ -138,7 +140,7 @@ echo ${answer} | script -qec 'sh /opt/install.sh' /dev/null || echo failed`,
   });
 }
 
-/** Programs to put on the PATH: a wget, a `uname` of another architecture, a `wget` that brings other bytes. */
+/** Programs to put on the PATH: a wget, a `uname` of another architecture, a `wget` that brings other bytes, a `go` that fails. */
 async function addTools(machine: string): Promise<void> {
   await locked('setup', () => installPackages(['busybox-static']));
   mkdirSync(join(machine, 'opt/tools'), { recursive: true });
@@ -146,6 +148,7 @@ async function addTools(machine: string): Promise<void> {
   const standIns = {
     'riscv/uname': 'if [ "$1" = -m ]; then echo riscv64; else echo Linux; fi',
     'damaged/wget': 'echo other bytes >"$3"',
+    'go/go': 'echo no module proxy >&2; exit 1',
   };
   for (const [name, line] of Object.entries(standIns)) {
     const path = join(machine, 'opt', name);
@@ -166,20 +169,4 @@ async function offerPackages(machine: string): Promise<void> {
       filter: (path) => !path.endsWith('.deb') || /\/bubblewrap_[^/]+$/.test(path),
     });
   });
-}
-
-async function serve(files: Readonly<Record<string, string>>) {
-  const server = createServer((request, response) => {
-    const text = files[(request.url ?? '').split('/').at(-1) ?? ''];
-    response.writeHead(text === undefined ? 404 : 200).end(text);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    async [Symbol.asyncDispose]() {
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
 }
