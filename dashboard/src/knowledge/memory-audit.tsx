@@ -58,13 +58,7 @@ function Findings({ of: { findings, checked, compared } }: { readonly of: WireAu
   );
 }
 
-function Kind({
-  kind,
-  findings,
-}: {
-  readonly kind: FindingKind;
-  readonly findings: WireAudit['findings'];
-}) {
+function Kind({ kind, findings }: { readonly kind: FindingKind; readonly findings: WireAudit['findings'] }) {
   return (
     <section aria-label={text.memory.kinds[kind]}>
       <h3 className="font-medium">
