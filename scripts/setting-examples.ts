@@ -45,6 +45,7 @@ export const settingExamples: Readonly<Record<string, unknown>> = {
   'backup.every': 86_400,
   'backup.passphrase_file': '/etc/geode/backup-passphrase',
   'gateway.metrics': 'loopback',
+  'gateway.log_size': '50m',
   'gateway.scope_rates': { 'memory:write': 20 },
   'e2b.templates': { node: 'node:24' },
   'e2b.domain': 'boxes.example.com',

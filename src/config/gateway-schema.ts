@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Machine } from '../machine/machine.ts';
-import { folder, positive } from './setting-types.ts';
+import { folder, positive, size } from './setting-types.ts';
 
 export function gatewaySettings(machine: Machine) {
   return z
@@ -31,6 +31,10 @@ export function gatewaySettings(machine: Machine) {
         ),
       keep_events: positive.int().default(50_000).describe('number of events to keep'),
       sandboxes: z.boolean().default(true).describe('whether this gateway hosts sandboxes'),
+      log_size: size
+        .nullable()
+        .default(10 * 1024 ** 2)
+        .describe('size at which a log file of the host (2>> FILE) is moved to FILE.1; null: never'),
       log_level: z
         .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
         .default('info')

@@ -7,6 +7,7 @@ import type { Config } from '../config/schema.ts';
 import { announceHost, currentHost } from '../machine/host-lock.ts';
 import { namedHost } from '../machine/named-host.ts';
 import { type OpenHost, type OpenHostOptions, openHost } from './open-host.ts';
+import { rotateStderr } from './rotate-stderr.ts';
 import { serveOnSocket } from './serve.ts';
 
 const lookEveryMs = 500;
@@ -40,6 +41,7 @@ export async function openServingHost({
   const { state_dir: stateDir, run_dir: runDir } = config.sandbox;
   await using opened = new AsyncDisposableStack();
   const host = opened.use(await openHost({ channels: as === 'geode gateway' ? 'all' : 'web', ...options }));
+  opened.use(rotateStderr(config.gateway.log_size, host.log));
   const api = opened.use(
     await serveOnSocket(host.parts, { stateDir, runDir }, { yields: lingerMs !== null }),
   );

@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
-import { sandboxHome } from '../cli/sandbox-home.ts';
+import { geodeProgram, sandboxHome } from '../cli/sandbox-home.ts';
 import { hostWorld } from './world.ts';
 
 describe('the status of a host', () => {
@@ -41,6 +45,33 @@ describe('the status of a host', () => {
         found: expect.stringContaining('docker'),
       }),
     );
+  });
+
+  it('rotates a log file that is too large, and leaves a smaller one alone', {
+    timeout: 300_000,
+  }, async () => {
+    await using home = await sandboxHome({ GEODE_RUNTIME_NAME: 'native', GEODE_GATEWAY_LOG_SIZE: '1000' });
+    for (const [bytes, moved] of [
+      [999, false],
+      [1001, true],
+    ] as const) {
+      const log = join(home.folder, `${bytes}.log`);
+      writeFileSync(log, 'x'.repeat(bytes));
+      const file = openSync(log, 'a');
+      const host = spawn(process.execPath, [geodeProgram, 'host', '--json'], {
+        env: home.env,
+        stdio: ['ignore', 'pipe', file],
+      });
+      closeSync(file);
+      const ended = once(host, 'exit');
+      await once(host.stdout ?? host, 'data');
+      host.kill('SIGTERM');
+      await ended;
+      expect(existsSync(`${log}.1`)).toBe(moved);
+      const kept = moved ? `${log}.1` : log;
+      expect(readFileSync(kept, 'utf8').startsWith('x'.repeat(bytes))).toBe(true);
+      if (moved) expect(readFileSync(log, 'utf8')).not.toContain('x'.repeat(bytes));
+    }
   });
 
   it('is the exit code of geode host status', { timeout: 300_000 }, async () => {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs';
+import { closeSync, openSync, renameSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -55,11 +55,11 @@ export async function startHost(
   }
 }
 
-/** The log file of a host in the background. */
+/** The log file of a host in the background. Hosts that fail to start do not rotate it, so this does too. */
 function openWords(path: string): number {
-  const file = openSync(path, 'a', 0o600);
-  if (fstatSync(file).size > mostWordsBytes) ftruncateSync(file);
-  return file;
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > mostWordsBytes) renameSync(path, `${path}.1`);
+  return openSync(path, 'a', 0o600);
 }
 
 /** Empty when it ended without a word. */
