@@ -259,7 +259,9 @@ write_commands() {
     {
       echo '#!/bin/sh'
       echo "# From Geode's install.sh."
-      printf 'GEODE_TYPED_AS=geode exec %s %s "$@"\n' \
+      # `geode upgrade` needs npm, which may be nowhere else.
+      # shellcheck disable=SC2016 # Text of the command.
+      printf 'PATH=$PATH:%s GEODE_TYPED_AS=geode exec %s %s "$@"\n' "$(quoted "$prefix/lib/$package/bin")" \
         "$(quoted "$prefix/lib/$package/bin/node")" "$(quoted "$prefix/lib/$package/lib/node_modules/$package/bin/$name.js")"
     } >"$prefix/bin/.$name.partial"
     chmod 755 "$prefix/bin/.$name.partial"

@@ -77,6 +77,10 @@ export function installScriptTests(world: () => InstallWorld): void {
     const use = `${bare}; geode=/usr/local/bin/geode; $geode --version
 $geode run --runtime bubblewrap python -c 'print(6*7)' 2>/dev/null`;
     expect(await onMachine(use, 'root')).toBe(`geode ${version}\n42\n`);
+    // The command finds the npm that came with its Node.
+    expect(await onMachine(`${bare}; tail -n 1 /usr/local/bin/geode`, 'root')).toContain(
+      `PATH=$PATH:'/usr/local/lib/geode-home/bin' `,
+    );
 
     // `script` gives a terminal, where root is asked about gVisor if there is a Go that builds it.
     expect(ready).toContain('gVisor       not installed: install Go, then geode runtime install gvisor\n');
