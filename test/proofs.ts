@@ -234,6 +234,13 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     ...memory('kill'),
     ...['embedded', 'qdrant'].map((index) => `test/host/kill-loop.test.ts > index ${index}`),
   ],
+  'OCI-2': [
+    ...['runc', 'gVisor'].flatMap((program) => [
+      `test/runtimes/oci.test.ts > runtime oci with ${program}`,
+      `test/sandboxes/registry.test.ts > OCI-2 with ${program}`,
+    ]),
+    ...runtime('bubblewrap'),
+  ],
   'OCI-3': [...runtime('oci'), ...sandboxes('checkpoints', 'checkpoint-kills')],
   'OCI-4': [...runtime('oci'), ...sandboxes('checkpoints', 'checkpoint-kills')],
 };

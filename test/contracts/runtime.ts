@@ -10,15 +10,19 @@ import { wallsContract } from './walls.ts';
 
 export interface RuntimeSuite {
   readonly name: string;
+  /** Promises that the whole suite proves, in addition to those of every runtime. */
+  readonly proves?: string;
   /** The reason why this machine cannot run it. The suite's name shows it. */
   readonly unavailable?: string | undefined;
   readonly open: () => Promise<Harness>;
 }
 
 /** RT-2: what every runtime must do, the same for all. What one cannot promise is in its capabilities. */
-export function runtimeContract({ name, unavailable, open }: RuntimeSuite): void {
+export function runtimeContract({ name, proves = '', unavailable, open }: RuntimeSuite): void {
   const title =
-    unavailable === undefined ? `RT-1 RT-2 runtime ${name}` : `runtime ${name} (skipped: ${unavailable})`;
+    unavailable === undefined
+      ? `RT-1 RT-2 ${proves} runtime ${name}`.replace('  ', ' ')
+      : `runtime ${name} (skipped: ${unavailable})`;
   describe.skipIf(unavailable !== undefined)(title, () => {
     let opened: Harness | undefined;
     const harness = (): Harness => {

@@ -34,6 +34,7 @@ afterAll(async () => {
 
 runtimeContract({
   name: 'oci with runc',
+  proves: 'OCI-2',
   unavailable: docker.available ? undefined : docker.reason,
   open: async () => {
     const images = await store();
@@ -45,6 +46,7 @@ runtimeContract({
 
 runtimeContract({
   name: 'oci with gVisor',
+  proves: 'OCI-2',
   unavailable: docker.available ? undefined : docker.reason,
   open: async () => {
     const [images, program] = await Promise.all([store(), ensureGvisor()]);

@@ -29,8 +29,8 @@ describe.skipIf(!docker.available)('sandboxes that stay, oci', () => {
   }, 900_000);
   afterAll(() => rm(images, { recursive: true, force: true }));
 
-  describe('with runc', () =>
+  describe('OCI-2 with runc', () =>
     sandboxesContract(() => sandboxWorld('oci', { oci: { program: 'runc', images } })));
-  describe('with gVisor', () =>
+  describe('OCI-2 with gVisor', () =>
     sandboxesContract(() => sandboxWorld('oci', { oci: { program: gvisor, images } })));
 });
