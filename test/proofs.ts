@@ -234,6 +234,12 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     ...memory('kill'),
     ...['embedded', 'qdrant'].map((index) => `test/host/kill-loop.test.ts > index ${index}`),
   ],
+  'OCI-1': [
+    'images of an archive',
+    'images of a real registry',
+    'a registry that lies',
+    'hostile layers',
+  ].map((words) => `test/images/store.test.ts > ${words}`),
   'OCI-2': [
     ...['runc', 'gVisor'].flatMap((program) => [
       `test/runtimes/oci.test.ts > runtime oci with ${program}`,

@@ -1,8 +1,9 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, readdir, rename, rm, truncate } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type Cancel, finishing, within } from '../base/cancel.ts';
 import type { Checkpoints } from '../seams/checkpoints.ts';
 import type { Freezer } from '../seams/sandbox.ts';
+import { absent } from './absent.ts';
 import { orDiskFull } from './disk-full.ts';
 import { type Room, type RoomRecord, readRecord, saveRecord } from './rooms.ts';
 import { imageIn, saveJournals, sealMemory, syncFolder } from './saved-memory.ts';
@@ -65,7 +66,7 @@ export function checkpointsOf({ room, record, freezer, memory, format, halt }: S
             [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
           };
         } catch (error) {
-          await rm(folder, { recursive: true, force: true });
+          await discard(folder);
           throw error;
         }
       }),
@@ -87,11 +88,19 @@ export function checkpointsOf({ room, record, freezer, memory, format, halt }: S
           await within(deadline, (stop) => memory.end(room, stop));
           await halt();
         } catch (error) {
-          await rm(draft, { recursive: true, force: true });
+          await discard(draft);
           throw error;
         }
       }),
   };
+}
+
+/** After a failure gVisor keeps a file open, which would use the disk until the sandbox ends: so it is emptied first. */
+async function discard(folder: string): Promise<void> {
+  const image = imageIn(folder);
+  for (const name of (await readdir(image).catch(absent)) ?? [])
+    await truncate(join(image, name)).catch(() => {});
+  await rm(folder, { recursive: true, force: true });
 }
 
 const draftOf = ({ hibernation }: Room) => `${hibernation}.draft`;

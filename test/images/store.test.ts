@@ -1,16 +1,21 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { parseReference } from '../../src/images/store/reference.ts';
 import type { ImageStore } from '../../src/seams/image-store.ts';
 import type { PullProgress } from '../../src/seams/images.ts';
+import { eventually, fixture } from '../contracts/harness.ts';
 import { startRegistry } from '../engine/index.ts';
 import { archiveOf, digestOf, tarOf } from '../fixtures/image-archive.ts';
 import { loadFrom, storeIn } from '../runtimes/oci-store.ts';
@@ -70,7 +75,7 @@ describe('images of an archive', () => {
 });
 
 describe.skipIf(!registry.available || !docker.available)('images of a real registry', () => {
-  it('are pulled by tag and by digest, listed and removed', async () => {
+  it('OCI-1: are pulled by tag and by digest, listed and removed', async () => {
     if (!docker.available) throw new Error('unreachable');
     await using served = await startRegistry();
     const name = await served.push({ socket: docker.socket }, 'geode-test/distroless:1');
@@ -172,7 +177,7 @@ describe('a registry that lies', () => {
       'pull_failed',
     ],
     ['that redirects in circles', (one) => one.redirect('/v2/'), 'pull_failed'],
-  ])('%s is refused, and leaves nothing', async (_, lie, code) => {
+  ])('OCI-1: %s is refused, and leaves nothing', async (_, lie, code) => {
     lie(served);
     await expect(
       pulled(served.image, storeIn(folder, { bytes: 64 * 1024 ** 2, entries: 100 })),
@@ -191,6 +196,126 @@ describe('a registry that lies', () => {
     await served.asked;
     stop.abort();
     await expect(pulling).rejects.toMatchObject({ code: 'cancelled' });
+  });
+});
+
+describe('hostile layers', () => {
+  type Entry = Parameters<ReturnType<typeof pack>['entry']>[0];
+  const layerOf = (...entries: readonly Entry[]) => {
+    const layer = pack();
+    for (const entry of entries) {
+      if (entry.type === undefined) layer.entry(entry, 'x');
+      else layer.entry(entry);
+    }
+    layer.finalize();
+    return buffer(layer);
+  };
+  const away = '../../../../outside';
+
+  it.each<[string, () => readonly Entry[]]>([
+    ['a name with ..', () => [{ name: `${away}/file` }]],
+    ['a name with .. in the middle', () => [{ name: 'a/../../../../outside/file' }]],
+    ['a file through a link out', () => [link('door', away), { name: 'door/file' }]],
+    ['a file through an absolute link', () => [link('door', join(folder, 'outside')), { name: 'door/file' }]],
+    ['a file through a chain of links', () => [link('a', away), link('b', 'a'), { name: 'b/file' }]],
+    ['a hard link to a file outside', () => [{ name: 'file', type: 'link', linkname: `${away}/kept` }]],
+    [
+      'a hard link through a link',
+      () => [link('door', away), { name: 'file', type: 'link', linkname: 'door/kept' }],
+    ],
+    ['a folder through a link out', () => [link('door', away), { name: 'door/new', type: 'directory' }]],
+  ])('OCI-1: %s is refused, and nothing outside changes', async (_, entries) => {
+    await mkdir(join(folder, 'outside'));
+    await writeFile(join(folder, 'outside/kept'), 'kept');
+    const archive = await archiveOf('evil:1', await layerOf(...entries()));
+    await expect(store.load(Readable.from([archive]))).rejects.toMatchObject({ code: 'pull_failed' });
+    expect(await readdir(join(folder, 'outside'))).toEqual(['kept']);
+    expect(await readFile(join(folder, 'outside/kept'), 'utf8')).toBe('kept');
+    expect(await store.list()).toEqual([]);
+    expect(await readdir(join(folder, 'images/drafts'))).toEqual([]);
+  });
+
+  it('OCI-1: links out that nothing goes through are kept as links; devices and privileges are dropped', async () => {
+    const layer = await layerOf(
+      link('etc', '/'),
+      link('.geode', '/etc'),
+      link('out', away),
+      { name: 'bin/tool', mode: 0o6755 },
+      { name: 'dev/disk', type: 'block-device' },
+      { name: '/absolute' },
+    );
+    await store.load(Readable.from([await archiveOf('odd:1', layer)]));
+    const { root } = await store.open('odd:1');
+    expect((await lstat(join(root, 'bin/tool'))).mode & 0o7777).toBe(0o755);
+    expect(existsSync(join(root, 'dev/disk'))).toBe(false);
+    expect(await readlink(join(root, 'out'))).toBe(away);
+    expect(existsSync(join(root, 'absolute'))).toBe(true);
+    // Walls mount there.
+    for (const place of ['etc', '.geode']) expect((await lstat(join(root, place))).isDirectory()).toBe(true);
+  });
+
+  it('OCI-1: whiteouts of a higher layer remove files of the lower ones, and nothing outside', async () => {
+    await mkdir(join(folder, 'outside'));
+    await writeFile(join(folder, 'outside/kept'), 'kept');
+    const lower = await layerOf(link('door', join(folder, 'outside')), { name: 'a/one' }, { name: 'a/two' });
+    for (const name of ['door/.wh.kept', '.wh...', 'a/.wh.', '.wh..']) {
+      const archive = await archiveOf('evil:1', lower, await layerOf({ name }));
+      await store.load(Readable.from([archive])).catch((error) => expect(error.code).toBe('pull_failed'));
+      expect(await readFile(join(folder, 'outside/kept'), 'utf8')).toBe('kept');
+    }
+    await store.load(Readable.from([await archiveOf('good:1', lower, await layerOf({ name: 'a/.wh.one' }))]));
+    expect(await readdir(join((await store.open('good:1')).root, 'a'))).toEqual(['two']);
+  });
+
+  function link(name: string, linkname: string): Entry {
+    return { name, type: 'symlink', linkname };
+  }
+});
+
+describe('a killed host', () => {
+  it('OCI-5: while it imports and removes images leaves every finished image whole, and the next prune frees the rest', async () => {
+    const archive = join(folder, 'archive.tar');
+    const layer = pack();
+    for (let index = 0; index < 3_000; index += 1)
+      layer.entry({ name: `d${index % 50}/f${index}` }, 'content');
+    layer.finalize();
+    await writeFile(archive, await archiveOf('big:1', await buffer(layer)));
+    for (let round = 0; round < 6; round += 1) {
+      const host = spawn(process.execPath, [fixture('image-host.ts'), folder, archive], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const exited = once(host, 'exit');
+      const finished: string[] = [];
+      createInterface(host.stdout).on('line', (line) => finished.push(line));
+      // The first rounds are killed before an image is finished, the later ones after.
+      await eventually(
+        async () => (round < 2 ? existsSync(join(folder, 'images/drafts')) : finished.length > round - 2),
+        'the import',
+        60_000,
+      );
+      await delay(Math.random() * 150);
+      host.kill('SIGKILL');
+      await exited;
+      const last = finished.at(-1);
+      const next = storeIn(folder);
+      for (const { names } of await next.list()) {
+        const { root } = await next.open(names[0] ?? '');
+        expect(await readFile(join(root, 'd49/f2999'), 'utf8')).toBe('content');
+        expect((await readdir(join(root, 'd0'))).length).toBe(60);
+      }
+      if (last !== undefined) expect(await next.find(last)).toBeDefined();
+      await eventually(
+        async () => {
+          await next.prune();
+          return (await readdir(join(folder, 'images/drafts')).catch(() => [])).length === 0;
+        },
+        'the end of the drafts',
+        60_000,
+      );
+    }
+    await store.prune({ all: true });
+    expect(await readdir(join(folder, 'images/layers')).catch(() => [])).toEqual([]);
+    expect(await readdir(join(folder, 'images/roots')).catch(() => [])).toEqual([]);
   });
 });
 

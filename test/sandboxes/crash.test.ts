@@ -1,17 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { isOrphan } from '../../src/pool/host-mark.ts';
 import { reap } from '../../src/pool/reap.ts';
 import type { Sandboxes } from '../../src/seams/persistent.ts';
 import type { RuntimeName } from '../../src/seams/runtime.ts';
 import { events } from '../contracts/exec.ts';
 import { eventually, fixture, testOptions, type World } from '../contracts/harness.ts';
+import { ensureGvisor } from '../engine/index.ts';
 import { generator } from '../fixtures/random.ts';
 import { type Action, outputOf, type Work } from '../fixtures/sandbox-actions.ts';
+import { loadFrom, storeIn } from '../runtimes/oci-store.ts';
 import { hostIn, runtimeIn } from './world.ts';
 
 const { bubblewrap, docker } = inject('engines');
@@ -21,10 +25,12 @@ const seed = Number(process.env.GEODE_TEST_SEED ?? Date.now() % 1_000_000);
 /** Short, so that most of them die while they begin or are at work. */
 const longestLifeMs = asked > 0 ? 1_500 : 700;
 /** Of all runtimes together, in the usual form. */
-const fewestKills = 44;
+const fewestKills = 52;
 
 interface Case {
   readonly name: RuntimeName;
+  /** Of `oci`. */
+  readonly program?: 'runc' | 'gVisor';
   readonly world: World;
   readonly rounds: number;
   readonly unavailable?: string | undefined;
@@ -44,16 +50,37 @@ const cases: readonly Case[] = [
     rounds: asked || 12,
     unavailable: docker.available ? undefined : docker.reason,
   },
+  // Their image comes from that engine.
+  ...(['runc', 'gVisor'] as const).map((program) => ({
+    name: 'oci' as const,
+    program,
+    world: {},
+    rounds: asked || 4,
+    unavailable: docker.available ? undefined : docker.reason,
+  })),
 ];
 
 describe('SBX-6 REL-1: hosts of sandboxes that are killed at any moment', () => {
   let kills = 0;
-  for (const { name, world, rounds, unavailable } of cases) {
+  let images = '';
+  let gvisor = '';
+  beforeAll(async () => {
+    if (!docker.available) return;
+    images = await mkdtemp(join(tmpdir(), 'geode-test-store-'));
+    gvisor = await ensureGvisor();
+    await loadFrom(docker.socket, storeIn(images), ['geode-test/python:1']);
+  }, 900_000);
+  afterAll(() => rm(images, { recursive: true, force: true }));
+
+  for (const { name, program, world: given, rounds, unavailable } of cases) {
+    const title = program === undefined ? name : `OCI-5: ${name} with ${program}`;
     const reason = unavailable === undefined ? '' : ` (skipped: ${unavailable})`;
     it.skipIf(unavailable !== undefined)(
-      `${name}: after each of ${rounds} kills every sandbox exists once (seed ${seed})${reason}`,
+      `${title}: after each of ${rounds} kills every sandbox exists once (seed ${seed})${reason}`,
       { timeout: 120_000 + rounds * 20_000 },
       async () => {
+        const world: World =
+          program === undefined ? given : { oci: { program: program === 'runc' ? program : gvisor, images } };
         const { folder } = await testOptions();
         const random = generator(seed);
         const told = new Told();
@@ -69,7 +96,7 @@ describe('SBX-6 REL-1: hosts of sandboxes that are killed at any moment', () => 
           await told.check(sandboxes, `round ${round}`);
           await sandboxes[Symbol.asyncDispose]();
         }
-        console.log(`${name}: ${rounds} kills, ${told.checked} processes read to the end`);
+        console.log(`${title}: ${rounds} kills, ${told.checked} processes read to the end`);
         expect(told.made, 'sandboxes that were made').toBeGreaterThan(0);
         expect(told.checked, 'processes that were read to the end').toBeGreaterThan(0);
         const runtime = await runtimeIn(folder, world, name);

@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { roomOf } from '../../../src/runtimes/rooms.ts';
 import type { EventBody } from '../../../src/seams/events.ts';
 import type { PersistentSandbox } from '../../../src/seams/persistent.ts';
 import { allowing, testNames, toHere } from '../../egress/hatch-fixture.ts';
@@ -98,6 +102,29 @@ export function sandboxCheckpointsContract(open: () => Promise<SandboxWorld>): v
         });
         await countsOn(source);
         expect((await world.runtime.list()).map(({ id }) => id)).toEqual([source.id]);
+      }));
+
+    it('OCI-3 OCI-4 OCI-5: a disk that fills while memory is saved leaves the sandbox running and nothing half-written', () =>
+      hosting(async (sandboxes, { options }) => {
+        const mine = sandboxes.of('ann');
+        const source = await mine.getOrCreate('demo');
+        await counting(source);
+        const { checkpoints } = roomOf(options, source.id);
+        await mkdir(checkpoints, { recursive: true });
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', checkpoints]);
+        try {
+          await expect(mine.checkpoint('demo', { name: 'large' })).rejects.toMatchObject({
+            code: 'disk_full',
+          });
+          await countsOn(source);
+          expect(await mine.checkpoints('demo')).toEqual({ checkpoints: [], diskBytes: 0 });
+          expect(await readdir(join(checkpoints, 'drafts')).catch(() => [])).toEqual([]);
+        } finally {
+          // gVisor has not closed the file that it could not write.
+          execFileSync('umount', ['--lazy', checkpoints]);
+        }
+        await countsOn(source);
+        expect(await mine.checkpoint('demo', { name: 'fits' })).toMatchObject({ name: 'fits' });
       }));
 
     it('OCI-4: a hibernated sandbox is woken by the next call, also under the next host, with every process', () =>
