@@ -35,10 +35,17 @@ export async function collectNameless({
   }
   const freedBytes = await layers.collect(new Set(records.flatMap((each) => each.layers)));
   for (const draft of (await readdir(drafts).catch(absentFile)) ?? []) {
-    if (!new RegExp(`-${process.pid}(?:-|$)`).test(draft))
-      await rm(join(drafts, draft), { recursive: true, force: true });
+    if (!new RegExp(`-${process.pid}(?:-|$)`).test(draft)) await removeDraft(join(drafts, draft));
   }
   return { removed: [], freedBytes };
+}
+
+/** A program of a killed host may still write there for a moment. Then the next prune removes the draft. */
+async function removeDraft(folder: string): Promise<void> {
+  const patient = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 };
+  await rm(folder, patient).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTEMPTY') throw error;
+  });
 }
 
 /**
