@@ -60,7 +60,7 @@ function animated(
       three(width - 1),
       three(height - 1),
       three(Math.round(ms < motionMs ? ms / 2 : ms)),
-      // Neither blended with the picture before nor removed after it.
+      // The picture replaces the one before it, and stays.
       Buffer.from([0x02]),
       imageOf(picture),
     ]),
