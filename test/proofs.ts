@@ -137,7 +137,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   'AGT-2': agents('claude', 'docker', 'codex', 'acp', 'builtin'),
   'AGT-3': agents('claude', 'docker', 'codex', 'acp', 'builtin'),
   'AGT-4': [...agents('claude', 'docker', 'codex', 'acp'), 'test/cli/claude-terminal.test.ts'],
-  'AGT-7': ['test/agents/claude.test.ts', 'test/agents/replay.test.ts'],
+  'AGT-7': ['test/agents/claude.test.ts', 'test/agents/replay.test.ts', 'test/cli/agent-commands.test.ts'],
   'AGT-6': ['test/images/images.test.ts', 'test/images/builds.test.ts > builds on docker'],
   'AGT-5': ['test/agents/acp.test.ts', 'test/agents/codex.test.ts'],
   'SLV-1': solve('solve'),

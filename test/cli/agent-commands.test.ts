@@ -55,6 +55,36 @@ describe.skipIf(!bubblewrap.available)(`geode agent${skipped}`, patience, () => 
     expect(JSON.parse(rest)).toEqual(events.at(-1));
   });
 
+  it('AGT-7: geode replay lists the turns of a chat, shows the first difference, and tries another model on all of them', async () => {
+    const model = ['--model', 'scripted/other'];
+    replies.push(
+      {
+        text: '',
+        calls: [{ tool: 'shell', input: { command: 'echo 1 > one.txt; cat /proc/sys/kernel/random/uuid' } }],
+      },
+      { text: 'Made.' },
+    );
+    await home.ok(['agent', '--chat', 'again', '-q', '-m', 'make one']);
+    expect(await home.ok(['replay', 'again'])).toMatch(/TURN +DRIVER[^\n]*\n\w{8} +builtin +done .*make one/);
+    const again = await home.run(['replay', 'again', 'last']);
+    expect(again.code, again.stderr).toBe(1);
+    expect(again.stdout).toMatch(/First difference: the result of call 1 \(shell\)\n +recorded \| [\w-]{36}/);
+    expect(again.stdout).toContain('one.txt: same');
+    replies.push(
+      { text: '', calls: [{ tool: 'shell', input: { command: 'echo 2 > one.txt' } }] },
+      { text: 'Made another.' },
+    );
+    const other = await home.run(['replay', 'again', 'last', ...model]);
+    expect(other.code, other.stderr).toBe(0);
+    expect(other.stdout).toMatch(/Another outcome\.[\s\S]*one\.txt: differs[\s\S]*\+1[\s\S]*\+2/);
+    replies.push({ status: 400 });
+    const all = await home.run(['replay', '--all', '--most', '1', ...model]);
+    expect(all.stdout).toMatch(/CHAT +TURN +OUTCOME[\s\S]*again +\w{8} +worse[\s\S]*1 turn: 1 worse/);
+    expect(all.code).toBe(1);
+    expect((await home.run(['replay', '--all'])).stderr).toContain('needs a model');
+    expect((await home.run(['replay', 'nowhere'])).stderr).toContain('has no ended turn');
+  });
+
   it('after kill -9 of the host in mid-turn another host continues, and sends each event once', async () => {
     const { promise: never } = Promise.withResolvers<void>();
     const calls = server.calls.length;
