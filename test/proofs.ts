@@ -249,4 +249,9 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
   ],
   'OCI-3': [...runtime('oci'), ...sandboxes('checkpoints', 'checkpoint-kills')],
   'OCI-4': [...runtime('oci'), ...sandboxes('checkpoints', 'checkpoint-kills')],
+  'OCI-5': [
+    ...sandboxes('checkpoints', 'checkpoint-kills'),
+    ...['runc', 'gVisor'].map((program) => `test/sandboxes/crash.test.ts > oci with ${program}`),
+    'test/images/store.test.ts > a killed host',
+  ],
 };

@@ -14,7 +14,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   NET: { count: 7, claimed: [1, 2, 3, 4, 5, 6, 7] },
   MCP: { count: 6, claimed: [1, 2, 3, 4, 5] },
   AGT: { count: 7, claimed: [1, 2, 3, 4, 5, 6, 7] },
-  SLV: { count: 4, claimed: [1, 2, 3, 4] },
+  SLV: { count: 4, claimed: [1, 2, 3, 4, 5] },
   CRY: { count: 5, claimed: [1, 2, 3, 4, 5] },
   MEM: { count: 9, claimed: [1, 2, 3, 4, 5, 6, 8, 9] },
   CTX: { count: 4, claimed: [1, 2, 3, 4] },

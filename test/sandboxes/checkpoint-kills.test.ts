@@ -25,7 +25,7 @@ const longestStepMs = 600;
 const counter =
   'import time\nlog = open("log", "a", buffering=1)\ni = 0\nwhile True: log.write(f"{i}\\n"); i += 1; time.sleep(0.02)';
 
-describe.skipIf(!docker.available)('OCI-3 OCI-4: hosts that are killed while they save memory', () => {
+describe.skipIf(!docker.available)('OCI-3 OCI-4 OCI-5: hosts that are killed while they save memory', () => {
   let images = '';
   let world: World = {};
   beforeAll(async () => {
