@@ -25,6 +25,7 @@ export class People {
   readonly #answered = new Map<number, number>();
   readonly #wroteAt = new Map<number, number>();
   #written = 0;
+  #mostWritten: number;
   #heard = 0;
   #read = 0;
   #growing: readonly BotMessage[] = [];
@@ -32,6 +33,7 @@ export class People {
   constructor(telegram: TelegramServer, options: { readonly chats: number; readonly messages: number }) {
     this.#telegram = telegram;
     this.#total = options.messages;
+    this.#mostWritten = options.messages;
     this.ids = Array.from({ length: options.chats }, (_, index) => 1000 + index);
     for (const id of this.ids) this.questions.set(id, []);
   }
@@ -46,6 +48,16 @@ export class People {
     return this.#heard;
   }
 
+  /** From now on they write no more than this; without a number, all of it. */
+  hold(most = this.#total): void {
+    this.#mostWritten = most;
+  }
+
+  /** They have written all that they may. */
+  get isHeld(): boolean {
+    return this.#written >= this.#mostWritten;
+  }
+
   get isDone(): boolean {
     return this.#written >= this.#total;
   }
@@ -54,7 +66,7 @@ export class People {
   async write(signal: AbortSignal): Promise<void> {
     while (!this.isDone && !signal.aborted) {
       this.#hear();
-      for (const id of this.ids) if (!this.isDone && this.#wants(id)) this.#ask(id);
+      for (const id of this.ids) if (!this.isHeld && this.#wants(id)) this.#ask(id);
       await delay(20);
     }
   }

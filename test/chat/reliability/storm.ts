@@ -34,11 +34,13 @@ export interface Storm {
   readonly memory: MemoryCurve | undefined;
 }
 
-/**
- * The rest of the messages comes without a kill, so that one gateway lives long enough to show what it keeps, and so
- * that enough answers are left to meet the faults that are planned last.
- */
+/** The rest of the messages comes without a kill, so that one gateway lives long enough to show what it keeps. */
 const shareWithKills = 0.5;
+/**
+ * While a killed gateway is away, another one may answer everything. The messages that are written only after the last
+ * disturbance meet the faults that are still open.
+ */
+const shareBeforeLast = 0.75;
 const longestWaitMs = 600_000;
 /** Longer than a gateway that was killed stays away and the other takes over its chats. */
 const longestSilenceMs = 120_000;
@@ -59,6 +61,7 @@ export async function storm(options: StormOptions): Promise<Storm> {
   const running: ChildProcessWithoutNullStreams[] = [];
   for (const gateway of gateways) running.push(await start(gateway));
   const stop = new AbortController();
+  people.hold(Math.floor(messages * shareBeforeLast));
   const writing = people.write(stop.signal);
   let killed = 0;
   let drops = 0;
@@ -92,6 +95,7 @@ export async function storm(options: StormOptions): Promise<Storm> {
         running[which] = await start(gateway);
       });
     }
+    people.hold();
     await returning;
     const [gateway] = gateways;
     const [child] = running;
@@ -112,7 +116,7 @@ export async function storm(options: StormOptions): Promise<Storm> {
   }
 }
 
-/** Answers of unknown outcome may never be read: when all is written, silence is enough. */
+/** Answers of unknown outcome may never be read: when people may write no more, silence is enough. */
 async function heard(people: People, count: number): Promise<void> {
   let last = people.heard;
   let since = performance.now();
@@ -122,7 +126,7 @@ async function heard(people: People, count: number): Promise<void> {
     if (people.heard > last) {
       last = people.heard;
       since = performance.now();
-    } else if (people.isDone && silentMs > longestSilenceMs) return;
+    } else if (people.isHeld && silentMs > longestSilenceMs) return;
     else if (silentMs > longestWaitMs)
       throw new Error(`people read ${last} of ${count} answers and then none for ${silentMs} ms`);
   }
