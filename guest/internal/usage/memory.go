@@ -57,7 +57,9 @@ func (m *Meter) Memory(processes []proctree.Process, limit int64) int64 {
 func Mapped(process proctree.Process) (private, shared int64) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(process.PID) + "/smaps_rollup")
 	if err != nil {
-		return process.ResidentPages * int64(os.Getpagesize()), 0
+		// It may have ended since it was listed; then it has given its memory back.
+		now, _ := proctree.Read(process.PID)
+		return now.ResidentPages * int64(os.Getpagesize()), 0
 	}
 	private, known := kilobytes(text, "Pss_Anon:")
 	if !known {
