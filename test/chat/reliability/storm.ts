@@ -116,7 +116,7 @@ export async function storm(options: StormOptions): Promise<Storm> {
   }
 }
 
-/** Answers of unknown outcome may never be read: when people may write no more, silence is enough. */
+/** People never read answers of unknown outcome, so it ends too when they have written all and nothing comes. */
 async function heard(people: People, count: number): Promise<void> {
   let last = people.heard;
   let since = performance.now();
