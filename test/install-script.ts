@@ -17,13 +17,14 @@ export interface InstallWorld {
 }
 
 const script = fileURLToPath(new URL('../install.sh', import.meta.url));
-const leftOfGeode = `find ~ /usr/local /tmp -name '*geode*' ! -path '*/.npm/*'`;
+/** Other tests install packages into folders of projects. */
+const leftOfGeode = `find ~ /usr/local /tmp -name '*geode*' ! -path '*/.npm/*' ! -path ~/app/'*' ! -path ~/plain/'*' | sort`;
 
 export function installScriptTests(world: () => InstallWorld): void {
   /** Runs install.sh after `before`, and returns what it wrote, with its exit code as the last line. */
-  async function install(args: string, as: 'root' | 'user', before = ':', after = ':'): Promise<string> {
+  async function install(args: string, as: 'root' | 'user', before = ':'): Promise<string> {
     const run = `code=0; sh /opt/install.sh ${args} 2>&1 </dev/null || code=$?; echo "code $code"`;
-    return await onMachine(`${before}\n${run}\n${after}`, as);
+    return await onMachine(`${before}\n${run}`, as);
   }
 
   async function onMachine(commands: string, as: 'root' | 'user'): Promise<string> {
@@ -138,9 +139,11 @@ $geode run --runtime bubblewrap python -c 'print(6*7)' 2>/dev/null`;
   ])('install.sh refuses %s, and leaves nothing half-installed', async (_, args, before, code, message) => {
     const { machine } = world();
     await addTools(machine);
-    const output = await install(args, 'user', before, leftOfGeode);
+    const there = await onMachine(leftOfGeode, 'user');
+    const output = await install(args, 'user', before);
     expect(output).toContain(message);
     expect(output.split('\n').slice(-2)).toEqual([`code ${code}`, '']);
+    expect(await onMachine(leftOfGeode, 'user')).toBe(there);
   });
 }
 

@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { AgentEvent } from '../../src/seams/agent.ts';
 import { type ModelServer, type Reply, startModelServer } from '../fixtures/model-server/model-server.ts';
-import { geodeProgram, patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
+import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
 const { bubblewrap } = inject('engines');
 const skipped = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
@@ -132,27 +130,6 @@ describe.skipIf(!bubblewrap.available)(`geode agent${skipped}`, patience, () => 
       ...{ id: call?.id, tool: 'shell', failed: true },
       output: expect.stringContaining('The host ended during this call'),
     });
-  });
-
-  it('the example of docs/agents.md runs unchanged', async () => {
-    const document = await readFile(new URL('../../docs/agents.md', import.meta.url), 'utf8');
-    const [, script = ''] = /```sh\n(.*?)```/s.exec(document) ?? [];
-    expect(script.match(/^geode agent/gm)).toHaveLength(5);
-    const run = [{ tool: 'write_file', input: { path: 'hello.py', content: 'print("hello")\n' } }];
-    replies.push({ text: '', calls: run }, { text: 'Done.' }, { text: 'It prints hello.' });
-    const bin = join(home.folder, 'bin');
-    await mkdir(bin);
-    await writeFile(join(bin, 'geode'), `#!/bin/sh\nexec '${process.execPath}' '${geodeProgram}' "$@"\n`, {
-      mode: 0o755,
-    });
-    const { stdout } = await promisify(execFile)('/bin/bash', ['-euo', 'pipefail', '-c', script], {
-      env: { ...home.env, PATH: `${bin}:${home.env.PATH}` },
-      cwd: home.folder,
-      timeout: 240_000,
-    });
-    expect(stdout).toMatch(
-      /^Done\.\nIt prints hello\.\n\{"type":"result".*\}\nCHAT +DRIVER[\s\S]*demo +builtin +idle +2[\s\S]*demo: forgotten\n$/,
-    );
   });
 
   it('reports wrong usage, a missing conversation and a failed provider', async () => {

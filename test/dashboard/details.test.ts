@@ -170,6 +170,8 @@ for height in (1, 2):
       await granted.getByRole('button', { name: 'Take back' }).click();
       await granted.getByText('for all sandboxes').waitFor({ state: 'detached' });
       await go('sandboxes/demo/egress');
+      // A click on the radio button that is shown as chosen changes nothing.
+      await page.getByRole('radio', { name: 'Waits for me', checked: true }).waitFor();
       await page.getByRole('radio', { name: 'Is blocked' }).click();
       await eventually(async () => (await sandbox.egress.get()).policy.mode !== 'ask', 'blocking', waitMs);
       await button('Begin to learn').click();

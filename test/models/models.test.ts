@@ -207,7 +207,7 @@ describe('models', () => {
       timeoutMs: 1,
       retries: 0,
     });
-    expect(() => none.get()).toThrow(/providers.default/);
+    expect(() => none.get()).toThrow(/No model is set/);
   });
 });
 

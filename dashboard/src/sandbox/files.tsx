@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { FilePlus, Upload, X } from 'lucide-react';
 import { type DragEvent, useState } from 'react';
 import { client } from '../api.ts';
-import { goTo, pathTo } from '../route.ts';
+import { goTo, pathTo, routeOf } from '../route.ts';
 import { nameText } from '../shown.ts';
 import { text } from '../text.ts';
 import { TextField } from '../ui/field.tsx';
@@ -40,7 +40,9 @@ export function Files({ chat, shown, base, isNarrow }: Shown) {
   };
   const closeTab = (path: string) => {
     close(path);
-    if (path !== shown) return;
+    // A file may be removed after the person went to another page.
+    const here = pathTo(...routeOf(location.hash.slice(1)));
+    if (here !== pathTo(...base, 'files', path)) return;
     const next = open.filter((each) => each !== path).at(-1);
     goTo(...base, 'files', ...(next === undefined ? [] : [next]));
   };
