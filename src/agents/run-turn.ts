@@ -1,6 +1,6 @@
 import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { addUsage, noUsage } from '../base/prices.ts';
+import { noUsage } from '../base/prices.ts';
 import type { AgentEventBody, AgentResult, PermissionClass } from '../seams/agent.ts';
 import type { Approvals } from '../seams/approval.ts';
 import type { PersistentSandbox } from '../seams/persistent.ts';
@@ -12,6 +12,7 @@ import type { TurnRecorder } from './replay/tape-of-turn.ts';
 import { recordingFormat } from './transcript.ts';
 import { cleaned, TurnEvents } from './turn-events.ts';
 import type { TurnRow, TurnTable } from './turn-table.ts';
+import { usageOf } from './usage-of.ts';
 
 export interface TurnParts {
   readonly conversations: ConversationTable;
@@ -120,16 +121,8 @@ function resultOf(outcome: AgentResult['outcome'], text: string): AgentEventBody
   return { type: 'result', outcome, text, usage: noUsage, cost: null, durationMs: 0 };
 }
 
-/** If the price of one call is unknown, the total is unknown. */
 function sumOf(events: readonly AgentEventBody[], row: TurnRow): Omit<AgentResult, 'outcome' | 'text'> {
-  let usage = noUsage;
-  let cost: number | null = 0;
-  for (const event of events) {
-    if (event.type !== 'usage') continue;
-    usage = addUsage(usage, event.usage);
-    cost = cost === null || event.cost === null ? null : cost + event.cost;
-  }
-  return { usage, cost, durationMs: Date.now() - row.startedAt };
+  return { ...usageOf(events), durationMs: Date.now() - row.startedAt };
 }
 
 function failure(thrown: unknown): AgentEventBody {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { addUsage, noUsage } from '../../base/prices.ts';
 import type { AgentEventBody } from '../../seams/agent.ts';
 import type { ReplayDifference, ReplayEvent, ReplayOutcome } from '../../seams/replay.ts';
+import { usageOf } from '../usage-of.ts';
 import { type RecordedCall, recordedCalls } from './recorded-calls.ts';
 
 /** Compares the events of a replay with those of its recording as they come. */
@@ -87,15 +87,8 @@ function lastText(events: readonly AgentEventBody[]): string {
 export function factsOf(
   events: readonly AgentEventBody[],
 ): Pick<ReplayOutcome, 'calls' | 'failedCalls' | 'usage' | 'cost'> {
-  let usage = noUsage;
-  let cost: number | null = 0;
-  for (const event of events) {
-    if (event.type !== 'usage') continue;
-    usage = addUsage(usage, event.usage);
-    cost = cost === null || event.cost === null ? null : cost + event.cost;
-  }
   return {
-    ...{ usage, cost },
+    ...usageOf(events),
     calls: events.filter(({ type }) => type === 'tool-call').length,
     failedCalls: events.filter((event) => event.type === 'tool-result' && event.failed).length,
   };
