@@ -27,12 +27,15 @@ describe.each(scenes)('killed hosts and $name', patience, ({ usual, ...scene }) 
   let home: SandboxHome;
   const steps: Record<string, Reply[]> = {};
   const given: Reply[] = [];
+  const firstKill = Promise.withResolvers<void>();
 
   beforeAll(async () => {
     const script = agentScript(steps);
+    // The first kill finds its turn at work for certain: until then the model answers no request of a round.
     server = await startModelServer(async (call, number) => {
       const reply = await script(call, number);
       given.push(reply);
+      if (Object.values(steps).flat().includes(reply)) await firstKill.promise;
       return reply;
     });
     home = await sandboxHome(scene.settings(server));
@@ -80,6 +83,7 @@ describe.each(scenes)('killed hosts and $name', patience, ({ usual, ...scene }) 
       const waitMs = Math.floor(random() * (isLate ? 250 : 600));
       await Promise.race([delay(waitMs), isLate ? delay(waitMs) : closed]);
       process.kill((await home.host()).pid, 'SIGKILL');
+      firstKill.resolve();
       child.kill('SIGKILL');
       await closed;
       const events = await patiently(
@@ -100,6 +104,6 @@ describe.each(scenes)('killed hosts and $name', patience, ({ usual, ...scene }) 
     // A request that is cut by a kill is made once more, and no other. The program of ACP repeats it itself, too.
     const mostRequests = scene.driver.startsWith('acp:') ? 4 : 2;
     expect(Math.max(...seen.map(({ ends }) => ends))).toBeLessThanOrEqual(mostRequests);
-    if (rounds >= usual) expect(seen.some(({ resumed }) => resumed)).toBe(true);
+    expect(seen[0]?.resumed).toBe(true);
   });
 });
