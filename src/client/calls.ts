@@ -18,7 +18,7 @@ import type {
 import { followEvents, streamEvents } from './events.ts';
 import { operationTable } from './operation-table.ts';
 import { type ApiConnection, ask, type QueryValues, queryText, type Sending, send } from './send.ts';
-import { openTalk, type Talk } from './talk.ts';
+import { type ClientTalk, openTalk } from './talk.ts';
 import type { HttpAnswer } from './transport.ts';
 
 /** The part of an operation that the client needs at run time; the rest of the declaration is types. */
@@ -93,7 +93,7 @@ export type Calls<F extends Family> = {
     ? never
     : F[K] extends { readonly socket: object }
       ? K
-      : never]: (...given: Arguments<F[K]>) => Promise<Talk<GivenMessageOf<F[K]>, ReadMessageOf<F[K]>>>;
+      : never]: (...given: Arguments<F[K]>) => Promise<ClientTalk<GivenMessageOf<F[K]>, ReadMessageOf<F[K]>>>;
 };
 
 export function callsOf<N extends keyof Contract>(connection: ApiConnection, name: N): Calls<Contract[N]>;

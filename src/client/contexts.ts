@@ -95,18 +95,18 @@ function remoteContext(calls: Calls<typeof contexts>, opened: Opened): RemoteCon
   };
 }
 
-type Result = ResultOf<typeof contexts.run>;
+type CellAnswer = ResultOf<typeof contexts.run>;
 type Piece = ResultOf<typeof contexts.cells>[number]['pieces'][number];
 
 function contextEvent(event: Piece): ContextEvent {
   return event.type === 'result' ? { type: 'result', result: richOf(event.result) } : event;
 }
 
-function contextResult({ results, value, ...rest }: Result): ContextResult {
+function contextResult({ results, value, ...rest }: CellAnswer): ContextResult {
   return { ...rest, results: results.map(richOf), value: value && richOf(value) };
 }
 
-function richOf({ png, jpeg, ...rich }: Result['results'][number]): Rich {
+function richOf({ png, jpeg, ...rich }: CellAnswer['results'][number]): Rich {
   return {
     ...rich,
     ...(png !== undefined && { png: bytesOf({ base64: png }) }),

@@ -127,7 +127,7 @@ export function contentBody(content: string | Uint8Array) {
   return typeof content === 'string' ? { text: content } : wireBytes(content);
 }
 
-interface Written {
+interface CommandBytes {
   readonly stdout: string;
   readonly stderr: string;
   readonly stdoutBase64?: string;
@@ -135,7 +135,7 @@ interface Written {
 }
 
 /** A result with the bytes of its output, which are sent beside the text where that is not all of them. */
-export function withBytes<T extends Written>({ stdoutBase64, stderrBase64, ...result }: T) {
+export function withBytes<T extends CommandBytes>({ stdoutBase64, stderrBase64, ...result }: T) {
   const bytes = (text: string, base64: string | undefined) => bytesOf({ text, base64 });
   return {
     ...result,

@@ -8,11 +8,11 @@ import type { GivenMessageOf, ReadMessageOf } from '../contract/types.ts';
 import type { Denial } from '../seams/egress.ts';
 import type { Process, ProcessEvent, TerminalSize } from '../seams/process.ts';
 import type { PullEvent } from '../seams/run.ts';
-import { cancelled, type Talk } from './talk.ts';
+import { type ClientTalk, cancelled } from './talk.ts';
 
 type FromClient = GivenMessageOf<typeof sockets.exec>;
 type FromServer = ReadMessageOf<typeof sockets.exec>;
-type ProcessTalk = Talk<FromClient, FromServer>;
+type ProcessTalk = ClientTalk<FromClient, FromServer>;
 type Named<T extends FromServer['type']> = Extract<FromServer, { readonly type: T }>;
 
 /** A process with a two-way connection. Leaving the loop ends the connection. */

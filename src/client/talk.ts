@@ -8,7 +8,7 @@ import { pause } from './events.ts';
 import { type ApiConnection, problemError } from './send.ts';
 import type { ClientSocket } from './transport.ts';
 
-export interface Talk<Sent, Received> {
+export interface ClientTalk<Sent, Received> {
   readonly closed: boolean;
   /** Sends a message and converts its field names. Names chosen by the caller may only be in the first message. */
   send(message: Sent): void;
@@ -34,12 +34,12 @@ export async function openTalk<Sent extends object, Received>(
   connection: ApiConnection,
   path: string,
   beginning: Beginning,
-): Promise<Talk<Sent, Received>>;
+): Promise<ClientTalk<Sent, Received>>;
 export async function openTalk(
   { transport, headers }: ApiConnection,
   path: string,
   { first, free, signal }: Beginning,
-): Promise<Talk<object, unknown>> {
+): Promise<ClientTalk<object, unknown>> {
   if (signal?.aborted) throw cancelled(signal);
   const socket = await transport.connect(path, headers);
   const inbox = new Inbox(socket, transport.name);

@@ -17,7 +17,7 @@ import {
 } from '../seams/egress.ts';
 import { type EventSink, noEvents } from '../seams/events.ts';
 import { recordedHost, type Tapes } from '../seams/tapes.ts';
-import { Audit, type AuditLimits, type AuditQuery } from './audit/audit.ts';
+import { type AuditLimits, type AuditQuery, EgressAudit } from './audit/audit.ts';
 import { denialEvents } from './audit/denial-events.ts';
 import {
   type BudgetFacts,
@@ -304,7 +304,7 @@ function openTables({ ledgerFile, audit, secretsKeyFile, usage }: EgressOptions)
   const ledger = new Ledger(ledgerFile, [egressChapter]);
   return {
     ledger,
-    audit: new Audit(ledger, audit),
+    audit: new EgressAudit(ledger, audit),
     policies: new PolicyTable(ledger),
     defaults: new DefaultTable(ledger),
     grants: new Grants(ledger),

@@ -16,7 +16,7 @@ export interface McpSessions {
   endStreams(): void;
 }
 
-interface Session {
+interface McpSession {
   readonly caller: string;
   readonly server: McpServer;
   readonly transport: WebStandardStreamableHTTPServerTransport;
@@ -27,7 +27,7 @@ const mostOfCaller = 32;
 
 export function openMcpSessions(maxRequestBodySize: number): McpSessions {
   /** In the order of last use. */
-  const sessions = new Map<string, Session>();
+  const sessions = new Map<string, McpSession>();
 
   async function open(request: Request, caller: string, createServer: () => McpServer): Promise<Response> {
     const server = createServer();

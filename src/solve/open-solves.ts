@@ -15,7 +15,7 @@ import { type CrystalChange, Crystals } from './crystals.ts';
 import { testableLanguages } from './harness/harness.ts';
 import { Loop, type LoopParts } from './loop.ts';
 import { SolveTable } from './solve-table.ts';
-import { type VerifiedCrystal, type VerifyOptions, verifyCrystal } from './verify-crystal.ts';
+import { type VerifiedCrystal, type VerifyCrystalOptions, verifyCrystal } from './verify-crystal.ts';
 
 export interface SolveParts {
   readonly ledger: Ledger;
@@ -39,7 +39,7 @@ export interface UserCrystals {
   edit(key: string, change: CrystalChange): Promise<Crystal>;
   remove(key: string): Promise<void>;
   /** Runs it again on the check stored with it. */
-  verify(key: string, options?: VerifyOptions): Promise<VerifiedCrystal>;
+  verify(key: string, options?: VerifyCrystalOptions): Promise<VerifiedCrystal>;
 }
 
 /** Solves and their crystals, for every user. */

@@ -8,7 +8,7 @@ import type { Crystals } from './crystals.ts';
 import { install } from './install.ts';
 import { type Candidate, verify } from './verify.ts';
 
-export interface VerifyOptions extends Cancel {
+export interface VerifyCrystalOptions extends Cancel {
   /** Where its packages may be installed from. */
   readonly egress?: EgressSpec | undefined;
 }
@@ -25,7 +25,7 @@ export interface VerifiedCrystal {
 export async function verifyCrystal(
   { runs, crystals, user }: { readonly runs: Runs; readonly crystals: Crystals; readonly user: string },
   key: string,
-  { egress, signal }: VerifyOptions,
+  { egress, signal }: VerifyCrystalOptions,
 ): Promise<VerifiedCrystal> {
   const crystal = await crystals.get(key);
   const { solution, language, files, check, dependencies } = crystal;

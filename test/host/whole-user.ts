@@ -21,6 +21,13 @@ export function repeatingModel(mark: string): Promise<ModelServer> {
   });
 }
 
+/** True once every message in the chat has its last reply, and that is sent: nothing of it changes any more. */
+export async function isAnswered(client: GeodeClient, chat: string): Promise<boolean> {
+  const events = await collect(client.chats.events(chat, { follow: false }));
+  const sent = events.filter((event) => event.type === 'reply' && event.isLast && event.state === 'sent');
+  return sent.length > 0 && sent.length === events.filter(({ type }) => type === 'message').length;
+}
+
 export interface WholeUser {
   /** The value in a path: the name of an object of this user. */
   nameOf(place: string, path: string): string;
@@ -58,11 +65,7 @@ export async function wholeUser(
   const [crystal] = await client.solves.crystals();
   const [turn] = await collect(client.agents.send('talk', { text: `say ${mark}` }));
   await client.chats.post('line', { text: `say ${mark}` });
-  const answered = async () => {
-    const events = await collect(client.chats.events('line', { follow: false }));
-    return JSON.stringify(events).includes(`the answer has ${mark}`);
-  };
-  await eventually(answered, 'the answer in the chat', 60_000);
+  await eventually(() => isAnswered(client, 'line'), 'the answer in the chat', 60_000);
   const schedule = await client.chats.schedule('line', { when: '0 9 1 1 *', text: mark });
   // Nobody decides it: it ends with the host.
   host.approvals.ask({ user, chat: 'room', kind: 'tool', title: mark }).catch(() => {});

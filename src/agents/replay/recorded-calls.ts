@@ -9,11 +9,11 @@ export interface RecordedCall {
   readonly failed: boolean;
 }
 
-type Result = Extract<AgentEventBody, { type: 'tool-result' }>;
+type ResultEvent = Extract<AgentEventBody, { type: 'tool-result' }>;
 
 /** The tool calls of a turn, in order, with their results. Some models use the same id again in a later answer. */
 export function recordedCalls(events: readonly AgentEventBody[]): readonly RecordedCall[] {
-  const results = new Map<string, Result[]>();
+  const results = new Map<string, ResultEvent[]>();
   for (const event of events) {
     if (event.type !== 'tool-result') continue;
     const same = results.get(event.id) ?? [];

@@ -18,7 +18,7 @@ const interruptDeadlineMs = 10_000;
  */
 export async function followProcess(
   running: Process,
-  take: (event: Written) => Promise<void>,
+  take: (event: WriteEvent) => Promise<void>,
   { signal }: Pick<CliContext, 'signal'>,
   onInterrupt: OnInterrupt = () => 'kill',
 ): Promise<ExitFacts | undefined> {
@@ -46,7 +46,7 @@ export async function followProcess(
 
 async function takeToEnd(
   running: Process,
-  take: (event: Written) => Promise<void>,
+  take: (event: WriteEvent) => Promise<void>,
   signal: AbortSignal,
   isLeft: () => boolean,
 ): Promise<ExitFacts | undefined> {
@@ -58,10 +58,10 @@ async function takeToEnd(
   throw new GeodeError('internal', 'The command ended without an exit record.');
 }
 
-type Written = Exclude<ProcessEvent, { type: 'exit' }>;
+type WriteEvent = Exclude<ProcessEvent, { type: 'exit' }>;
 
 /** Shows output as it comes; a terminal is guarded, a pipe or a file gets every byte. */
-export function processOutput(streams: Streams, signal?: AbortSignal): (event: Written) => Promise<void> {
+export function processOutput(streams: Streams, signal?: AbortSignal): (event: WriteEvent) => Promise<void> {
   const guards = { stdout: new TerminalGuard(), stderr: new TerminalGuard() };
   return async (event) => {
     if (event.type === 'output-lost') {

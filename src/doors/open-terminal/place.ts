@@ -7,7 +7,7 @@ import { checkReach } from '../../api/sandbox-of.ts';
 import { signalOf } from '../../api/streams.ts';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import type { PersistentSandbox } from '../../seams/persistent.ts';
-import type { Session, SessionFolders } from './session-folders.ts';
+import type { SessionFolders, TerminalSession } from './session-folders.ts';
 
 /** The home folder of this wire: the workspace, in every sandbox. */
 export const home = '/workspace';
@@ -22,7 +22,7 @@ export class Places {
     this.#folders = folders;
   }
 
-  sessionOf({ req, var: { caller } }: Context<ApiEnv>): Session {
+  sessionOf({ req, var: { caller } }: Context<ApiEnv>): TerminalSession {
     const [, chat] = /^chat:(.+)$/s.exec(req.header('x-terminal-context-id') ?? '') ?? [];
     return { user: caller.user, sandbox: chat ?? usualChat, session: req.header('x-session-id') ?? '' };
   }

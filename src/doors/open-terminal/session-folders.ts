@@ -15,7 +15,7 @@ export const openTerminalChapter: Chapter = {
 };
 
 /** One chat of one person in one sandbox. */
-export interface Session {
+export interface TerminalSession {
   readonly user: string;
   readonly sandbox: string;
   readonly session: string;
@@ -31,7 +31,7 @@ export class SessionFolders {
     this.#ledger = ledger;
   }
 
-  get({ user, sandbox, session }: Session): string | undefined {
+  get({ user, sandbox, session }: TerminalSession): string | undefined {
     const row = this.#ledger.read(
       (sql) => sql.get`SELECT path FROM open_terminal_folders
         WHERE user = ${user} AND sandbox = ${sandbox} AND session = ${session}
@@ -40,7 +40,7 @@ export class SessionFolders {
     return row && String(row.path);
   }
 
-  set({ user, sandbox, session }: Session, path: string): void {
+  set({ user, sandbox, session }: TerminalSession, path: string): void {
     const now = Date.now();
     this.#ledger.write((sql) => {
       sql.run`DELETE FROM open_terminal_folders WHERE chosen_at <= ${now - keepMs}`;

@@ -8,7 +8,7 @@ export interface ZipEntry {
   read(): AsyncIterable<Uint8Array>;
 }
 
-interface Written {
+interface WrittenMember {
   readonly name: Buffer;
   readonly at: number;
   readonly crc: number;
@@ -30,7 +30,7 @@ const mostFiles = 0xffff;
 export async function* zip(entries: readonly ZipEntry[]): AsyncGenerator<Uint8Array> {
   if (entries.length > mostFiles)
     throw new GeodeError('too_large', `An archive has at most ${mostFiles} files.`);
-  const written: Written[] = [];
+  const written: WrittenMember[] = [];
   let at = 0;
   for (const entry of entries) {
     const name = Buffer.from(entry.name);
@@ -70,7 +70,7 @@ async function* packed(entry: ZipEntry, facts: { crc: number; size: number }): A
   yield* Readable.from(counted()).compose(createDeflateRaw());
 }
 
-function* directoryOf(written: readonly Written[], at: number): Generator<Uint8Array> {
+function* directoryOf(written: readonly WrittenMember[], at: number): Generator<Uint8Array> {
   let size = 0;
   for (const { name, at: start, crc, packed: small, size: whole } of written) {
     const head = fields(

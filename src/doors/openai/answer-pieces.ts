@@ -7,7 +7,7 @@ export interface Piece {
   readonly text: string;
 }
 
-export type TurnEnd = Extract<AgentEventBody, { type: 'result' | 'error' }>;
+export type LastEvent = Extract<AgentEventBody, { type: 'result' | 'error' }>;
 
 /**
  * A client cannot take text back. After a restart the agent sends its text again: the part that the client already has
@@ -21,7 +21,7 @@ export class AnswerPieces {
   #known = '';
   #matched = '';
   /** Set by the last event. */
-  end: TurnEnd | undefined;
+  end: LastEvent | undefined;
 
   take(event: AgentEventBody): readonly Piece[] {
     switch (event.type) {

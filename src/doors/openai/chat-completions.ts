@@ -5,7 +5,7 @@ import type { AgentEvent, Agents } from '../../seams/agent.ts';
 import { bodyOf } from '../json-body.ts';
 import { AnswerPieces, type Piece } from './answer-pieces.ts';
 import { chatRequest } from './asked.ts';
-import { errorIn, type Result, resultOf } from './openai-errors.ts';
+import { errorIn, resultOf, type TurnResult } from './openai-errors.ts';
 import { sendData } from './send-data.ts';
 import { openTurn } from './turn-of.ts';
 import { chatUsage } from './usage.ts';
@@ -75,6 +75,6 @@ function deltaOf({ type, text }: Piece): object {
   return type === 'thinking' ? { reasoning_content: text } : { content: text };
 }
 
-function finishOf({ outcome }: Result): string {
+function finishOf({ outcome }: TurnResult): string {
   return outcome === 'limit' ? 'length' : 'stop';
 }

@@ -4,7 +4,7 @@ import type { ApiEnv } from '../../api/environment.ts';
 import { errorOf, problemFor } from '../../api/problems.ts';
 import { errorCatalogue } from '../../base/error-catalogue.ts';
 import { type ErrorCode, GeodeError } from '../../base/errors.ts';
-import type { TurnEnd } from './answer-pieces.ts';
+import type { LastEvent } from './answer-pieces.ts';
 
 interface OpenAiError {
   readonly message: string;
@@ -32,10 +32,10 @@ export function errorIn(thrown: unknown, context: Context<ApiEnv>): OpenAiError 
   return shaped(error, message, hint);
 }
 
-export type Result = Extract<TurnEnd, { type: 'result' }>;
+export type TurnResult = Extract<LastEvent, { type: 'result' }>;
 
 /** Throws the error that ended the turn. */
-export function resultOf(end: TurnEnd | undefined): Result {
+export function resultOf(end: LastEvent | undefined): TurnResult {
   if (end?.type === 'result') return end;
   throw end === undefined
     ? new GeodeError('cancelled', 'The turn goes on without its client.')
@@ -43,7 +43,7 @@ export function resultOf(end: TurnEnd | undefined): Result {
 }
 
 /** The error that ended a turn. */
-function failureOf({ code, message, hint }: Extract<TurnEnd, { type: 'error' }>): GeodeError {
+function failureOf({ code, message, hint }: Extract<LastEvent, { type: 'error' }>): GeodeError {
   return new GeodeError(isErrorCode(code) ? code : 'agent_failed', message, { hint });
 }
 

@@ -6,7 +6,7 @@ import { bodyOf } from '../json-body.ts';
 import { AnswerPieces } from './answer-pieces.ts';
 import { type ResponseAsked, responseRequest } from './asked.ts';
 import { responseId } from './chat-of.ts';
-import { errorIn, type Result, resultOf } from './openai-errors.ts';
+import { errorIn, resultOf, type TurnResult } from './openai-errors.ts';
 import { ResponseItems } from './response-items.ts';
 import { sendData } from './send-data.ts';
 import { openTurn } from './turn-of.ts';
@@ -39,7 +39,7 @@ class GrowingResponse {
   readonly #id: string;
   readonly #createdAt = Math.floor(Date.now() / 1000);
   readonly #items = new ResponseItems();
-  #result: Result | undefined;
+  #result: TurnResult | undefined;
   #error: object | undefined;
 
   constructor(asked: ResponseAsked, id: string) {

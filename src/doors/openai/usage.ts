@@ -1,6 +1,6 @@
-import type { Result } from './openai-errors.ts';
+import type { TurnResult } from './openai-errors.ts';
 
-export function chatUsage({ usage }: Result) {
+export function chatUsage({ usage }: TurnResult) {
   const { inputTokens, cachedTokens, outputTokens } = usage;
   return {
     prompt_tokens: inputTokens,
@@ -10,7 +10,7 @@ export function chatUsage({ usage }: Result) {
   };
 }
 
-export function responseUsage({ usage }: Result) {
+export function responseUsage({ usage }: TurnResult) {
   const { inputTokens, cachedTokens, outputTokens } = usage;
   return {
     input_tokens: inputTokens,

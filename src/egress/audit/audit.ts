@@ -23,7 +23,7 @@ export interface AuditQuery {
 }
 
 /** Every allowed and refused request. Records are never changed, and are only deleted by age and number. */
-export class Audit {
+export class EgressAudit {
   readonly #ledger: Ledger;
   readonly #limits: AuditLimits;
   #untilPrune = 0;

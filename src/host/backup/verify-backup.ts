@@ -14,7 +14,7 @@ import type { BackupFile } from './read-backup.ts';
 import { type RestoredBackup, restoreBackup } from './restore-backup.ts';
 import { dropRooms, workspaceOptions } from './restored-rooms.ts';
 
-export interface VerifyOptions extends BackupFile {
+export interface VerifyBackupOptions extends BackupFile {
   readonly machine: Machine;
   /** Where the scratch folder is made; needs as much space as the restored state. */
   readonly folder: string;
@@ -24,7 +24,7 @@ const prefix = '.verify-';
 const markFile = 'process.json';
 
 /** Throws like a restore. A check that fails is a `problem` in the result. Leaves nothing behind. */
-export async function verifyBackup(options: VerifyOptions): Promise<readonly MachineCheck[]> {
+export async function verifyBackup(options: VerifyBackupOptions): Promise<readonly MachineCheck[]> {
   const { folder, file, passphrase, signal } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await removeInterrupted(folder, options.machine);

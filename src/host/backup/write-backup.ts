@@ -33,7 +33,7 @@ export interface WriteOptions extends Cancel {
   readonly onPart: (part: string) => void;
 }
 
-export interface Written {
+export interface WrittenBackup {
   readonly bytes: number;
   readonly madeAt: string;
   readonly sandboxes: number;
@@ -42,7 +42,7 @@ export interface Written {
 }
 
 /** All or nothing: an unfinished file has another name, and goes. */
-export async function writeBackup(source: BackupSource, options: WriteOptions): Promise<Written> {
+export async function writeBackup(source: BackupSource, options: WriteOptions): Promise<WrittenBackup> {
   const { file, passphrase, signal } = options;
   const draft = `${file}.new`;
   const scratch = `${file}.parts`;

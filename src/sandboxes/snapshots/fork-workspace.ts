@@ -3,7 +3,7 @@ import type { Freezing, Restored, WorkspacePlace } from '../../seams/snapshots.t
 import { pointOf } from './snapshot-names.ts';
 import { defaultSnapshotPolicy, frozenAnswer, restoredSchema, type SnapshotPolicy } from './snapshots-of.ts';
 
-export interface ForkOptions extends Freezing, Cancel {
+export interface ForkWorkspaceOptions extends Freezing, Cancel {
   /** The snapshot to start from; without one the source's current workspace. */
   readonly snapshot?: string | undefined;
 }
@@ -16,7 +16,7 @@ export interface ForkOptions extends Freezing, Cancel {
 export async function forkWorkspace(
   source: WorkspacePlace,
   target: Pick<WorkspacePlace, 'workspace' | 'owner'>,
-  { snapshot, freeze, signal }: ForkOptions = {},
+  { snapshot, freeze, signal }: ForkWorkspaceOptions = {},
   { deadlineMs }: SnapshotPolicy = defaultSnapshotPolicy,
 ): Promise<Restored> {
   const request = {

@@ -51,7 +51,7 @@ const hopeless: Readonly<Record<number, string>> = {
   4014: 'it has no permission to read messages: enable the Message Content Intent in the developer portal, or set groups to "addressed"',
 };
 
-interface Session {
+interface GatewaySession {
   readonly id: string;
   readonly url: string;
 }
@@ -59,7 +59,7 @@ interface Session {
 /** Discord's gateway: a WebSocket for the bot's events, resumed after a lost connection. */
 export class DiscordGateway {
   readonly #options: DiscordGatewayOptions;
-  #session: Session | undefined;
+  #session: GatewaySession | undefined;
   /** The number of the last stored event; later events are sent again after a resume. */
   #stored: number | null = null;
 
