@@ -47,6 +47,7 @@ const introductions: Readonly<Record<string, string>> = {
   chat: 'Chats and their limits ([gateway.md](gateway.md)).',
   channels: 'Telegram, Discord, Slack and WhatsApp ([gateway.md](gateway.md)).',
   egress: 'The hosts that sandboxes may reach ([egress.md](egress.md)).',
+  webhooks: 'Calls of your own server when something happens to a sandbox ([webhooks.md](webhooks.md)).',
   mcp: 'Tools for agents, and your own MCP servers ([mcp.md](mcp.md)).',
   security: 'The command policy and mounts ([sandboxes.md](sandboxes.md)).',
 };

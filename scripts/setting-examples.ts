@@ -96,6 +96,7 @@ export const settingExamples: Readonly<Record<string, unknown>> = {
   'egress.deny': ['*.example.net'],
   'egress.secrets_key': '/etc/geode/secrets.key',
   'egress.upstream_ca': '/etc/ssl/certs/company.pem',
+  'webhooks.private': ['127.0.0.1:8080', 'hooks.internal:443'],
   'mcp.tools': ['run_code', 'memory_search'],
   'mcp.servers': { files: { command: ['npx', '-y', '@modelcontextprotocol/server-filesystem', '/data'] } },
   'security.shell_programs': ['ls', 'cat', 'git'],

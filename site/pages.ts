@@ -33,6 +33,7 @@ export const sections: readonly Section[] = [
       'journals.md',
       'egress.md',
       'approvals.md',
+      'webhooks.md',
       'agents.md',
       'replay.md',
       'gateway.md',

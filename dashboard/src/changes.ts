@@ -14,5 +14,6 @@ export function keysToAskAgain(event: HostEvent): readonly (readonly string[])[]
   if (type.startsWith('turn-')) return [['agents'], ['chats']];
   if (type.startsWith('solve-') || type === 'attempt-end' || type === 'crystal-change') return [['solves']];
   if (type.startsWith('entr')) return [['memory']];
+  if (event.type === 'webhook-change') return [['webhooks'], ['egress']];
   return [];
 }

@@ -2,6 +2,7 @@ import { backups } from './text/backups.ts';
 import { talk } from './text/chat.ts';
 import { connect } from './text/connect.ts';
 import { acts } from './text/sandbox.ts';
+import { webhooks } from './text/webhooks.ts';
 
 /** Every word that the dashboard says, in one place. */
 export const text = {
@@ -618,6 +619,7 @@ export const text = {
       images: 'Images',
       egress: 'Egress',
       schedules: 'Schedules',
+      webhooks: 'Webhooks',
       backups: 'Backups',
       about: 'About',
     },
@@ -844,6 +846,7 @@ export const text = {
   },
   acts,
   backups,
+  webhooks,
   connect,
   talk,
   log: { blocked: 'Blocked', empty: 'Nothing has happened here yet.' },

@@ -32,6 +32,7 @@ import type { Replays } from '../seams/replay.ts';
 import type { PullEvent } from '../seams/run.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
 import type { ToolReach, ToolSessions } from '../seams/tools.ts';
+import type { Webhooks } from '../seams/webhooks.ts';
 import type { OpenedSolves } from '../solve/open-solves.ts';
 import type { ConnectionLimits } from './connections.ts';
 import type { SocketConversation } from './conversation.ts';
@@ -92,6 +93,8 @@ export interface ApiParts {
   readonly chats?: Chats;
   /** The events of this host. */
   readonly events?: Events;
+  /** Calls of users' own servers when something happens to their sandboxes. */
+  readonly webhooks?: Webhooks;
   /** Tools for programs in sandboxes. */
   readonly tools?: ToolSessions;
   /** Protocols of other products, such as E2B's at `/e2b`. */

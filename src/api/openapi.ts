@@ -29,6 +29,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>, version: string) {
       { name: 'snapshots', description: 'Workspaces as they were.' },
       { name: 'checkpoints', description: 'Running sandboxes as they were, with their memory.' },
       { name: 'egress', description: 'Network policies, network requests and model costs.' },
+      { name: 'webhooks', description: 'Signed calls of your own server about your sandboxes.' },
       { name: 'secrets', description: 'Credentials of bindings: set, never shown.' },
       { name: 'approvals', description: "Requests that wait for a person's decision." },
       { name: 'runs', description: 'Code executed once, in a fresh sandbox.' },

@@ -18,6 +18,7 @@ import { imageStoreHandlers } from './handlers/image-store.ts';
 import { imageHandlers } from './handlers/images.ts';
 import { journalHandlers } from './handlers/journals.ts';
 import { keyHandlers } from './handlers/keys.ts';
+import { servePlatformCalls } from './handlers/platform-calls.ts';
 import { processHandlers } from './handlers/processes.ts';
 import { providerHandlers } from './handlers/providers.ts';
 import { runHandlers } from './handlers/runs.ts';
@@ -30,7 +31,7 @@ import { socketHandlers } from './handlers/sockets.ts';
 import { solveHandlers } from './handlers/solves.ts';
 import { toolHandlers } from './handlers/tools.ts';
 import { turnHandlers } from './handlers/turns.ts';
-import { serveWebhooks } from './handlers/webhooks.ts';
+import { webhookHandlers } from './handlers/webhooks.ts';
 import { serve } from './serve.ts';
 
 export function serveParts(app: OpenAPIHono<ApiEnv>, parts: ApiParts, { failureRate }: ApiOptions): void {
@@ -73,8 +74,9 @@ export function serveParts(app: OpenAPIHono<ApiEnv>, parts: ApiParts, { failureR
     serve(app, contract.chats, chatHandlers(chats));
     serve(app, contract.senders, senderHandlers(chats));
     serve(app, contract.schedules, scheduleHandlers(chats));
-    serveWebhooks(app, chats, failureRate);
+    servePlatformCalls(app, chats, failureRate);
   }
+  if (parts.webhooks !== undefined) serve(app, contract.webhooks, webhookHandlers(parts.webhooks));
   if (keys !== 'off') serve(app, contract.keys, keyHandlers(keys, events));
   if (logins !== undefined) serveSession(app, logins, parts.version, failureRate);
 }

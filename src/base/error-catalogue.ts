@@ -109,6 +109,9 @@ export const errorCatalogue = {
     status: 404,
     hint: 'Store it: `geode secrets set NAME`. List secrets: `geode secrets ls`.',
   },
+  // webhooks
+  webhook_not_found: { status: 404, hint: 'List webhooks: `geode webhook ls`.' },
+  too_many_webhooks: { status: 429, hint: 'Remove a webhook first: `geode webhook rm NAME`.' },
   // approvals
   approval_not_found: { status: 404, hint: 'List open approvals: `geode approvals ls`.' },
   approval_decided: {

@@ -343,6 +343,26 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/approvals/watch.ts')).approvalsWatchCommand,
   },
   {
+    name: 'webhook add',
+    summary: 'Send events of your sandboxes to a server of yours',
+    load: async () => (await import('./commands/webhook/add.ts')).webhookAddCommand,
+  },
+  {
+    name: 'webhook ls',
+    summary: 'List webhooks',
+    load: async () => (await import('./commands/webhook/ls.ts')).webhookLsCommand,
+  },
+  {
+    name: 'webhook log',
+    summary: 'List the calls of a webhook',
+    load: async () => (await import('./commands/webhook/log.ts')).webhookLogCommand,
+  },
+  {
+    name: 'webhook rm',
+    summary: 'Remove a webhook',
+    load: async () => (await import('./commands/webhook/rm.ts')).webhookRmCommand,
+  },
+  {
     name: 'secrets set',
     summary: 'Store a credential that never enters a sandbox',
     load: async () => (await import('./commands/secrets/set.ts')).secretsSetCommand,

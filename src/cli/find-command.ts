@@ -14,6 +14,7 @@ const listed: readonly string[] = [
   'schedule',
   'secrets',
   'tools',
+  'webhook',
 ];
 
 export interface Found {

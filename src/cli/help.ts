@@ -45,6 +45,7 @@ const sections: readonly Section[] = [
     topics: [
       { name: 'egress', summary: 'Allow, deny and log network access' },
       { name: 'approvals', summary: 'Answer what waits for you' },
+      { name: 'webhook', summary: 'Send events of your sandboxes to a server of yours' },
       { name: 'secrets', summary: 'Store credentials that never enter a sandbox' },
     ],
   },

@@ -19,6 +19,7 @@ import { type RemoteSolves, remoteSolves } from './solve.ts';
 import { type RemoteTools, remoteTools } from './tools.ts';
 import { httpTransport, type Target, type Transport } from './transport.ts';
 import { type RemoteTurns, remoteTurns } from './turns.ts';
+import { type RemoteWebhooks, remoteWebhooks } from './webhooks.ts';
 
 export { GeodeError, isGeodeError } from '../base/errors.ts';
 export type { RemoteAgents } from './agents.ts';
@@ -46,6 +47,7 @@ export type { SocketProcess } from './socket-process.ts';
 export type { RemoteCrystal, RemoteCrystalChange, RemoteSolve, RemoteSolveRequest } from './solve.ts';
 export type { RemoteSandboxTools, RemoteTools } from './tools.ts';
 export type { RemoteTurns } from './turns.ts';
+export type { RemoteWebhooks } from './webhooks.ts';
 
 export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly sandboxes: RemoteSandboxes;
@@ -67,6 +69,7 @@ export interface GeodeClient extends RemoteMemory, RemoteHost {
   readonly turns: RemoteTurns;
   readonly backups: RemoteBackups;
   readonly providers: RemoteProviders;
+  readonly webhooks: RemoteWebhooks;
   /** Requests that wait for the user's decision. */
   readonly approvals: RemoteApprovals;
   /** A client of this host that acts for another user: only for the operator, on the host's own socket. */
@@ -96,6 +99,7 @@ function clientOf(connection: ApiConnection): GeodeClient {
     approvals: remoteApprovals(connection),
     backups: remoteBackups(connection),
     providers: remoteProviders(connection),
+    webhooks: remoteWebhooks(connection),
     as: (user) =>
       clientOf({ ...connection, headers: { ...connection.headers, 'geode-user': encodeURIComponent(user) } }),
   };

@@ -135,6 +135,10 @@ export const operationTable = {
     stats: {"route":"GET /api/v1/memory/stats","gives":"json"},
     reindex: {"route":"POST /api/v1/memory/reindex","gives":"events","eventFree":{"details":{"*":true}}},
   },
+  platformCalls: {
+    confirm: {"route":"GET /webhooks/{channel}","query":["hub.mode","hub.verify_token","hub.challenge"],"gives":"nothing"},
+    take: {"route":"POST /webhooks/{channel}","sends":"*/*","gives":"nothing"},
+  },
   processes: {
     exec: {"route":"POST /api/v1/sandboxes/{chat}/exec","sends":"json","gives":"json","bodyFree":{"env":true,"rlimits":true}},
     spawn: {"route":"POST /api/v1/sandboxes/{chat}/processes","sends":"json","gives":"json","bodyFree":{"env":true,"rlimits":true}},
@@ -241,7 +245,9 @@ export const operationTable = {
     replay: {"route":"POST /api/v1/agents/{chat}/turns/{turn}/replay","sends":"json","gives":"events","eventFree":{"input":true,"details":{"*":true}}},
   },
   webhooks: {
-    confirm: {"route":"GET /webhooks/{channel}","query":["hub.mode","hub.verify_token","hub.challenge"],"gives":"nothing"},
-    take: {"route":"POST /webhooks/{channel}","sends":"*/*","gives":"nothing"},
+    list: {"route":"GET /api/v1/webhooks","gives":"json","field":"webhooks"},
+    set: {"route":"PUT /api/v1/webhooks/{webhook}","sends":"json","gives":"json"},
+    remove: {"route":"DELETE /api/v1/webhooks/{webhook}","gives":"json","field":"removed"},
+    deliveries: {"route":"GET /api/v1/webhooks/{webhook}/deliveries","query":["limit"],"gives":"json","field":"deliveries"},
   },
 } satisfies Readonly<Record<string, Readonly<Record<string, OperationEntry>>>>;

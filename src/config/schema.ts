@@ -24,6 +24,7 @@ import {
   sandboxSettings,
   securitySettings,
 } from './sandbox-schema.ts';
+import { webhookSettings } from './webhook-schema.ts';
 
 /** The whole config: one section for each part, every key with its meaning and default. Unknown keys are refused. */
 export function configSchema(machine: Machine) {
@@ -50,6 +51,7 @@ export function configSchema(machine: Machine) {
     chat: chatSettings,
     channels: channelsSettings,
     egress: egressSettings(machine),
+    webhooks: webhookSettings,
     mcp: mcpSettings,
     security: securitySettings,
   });

@@ -14,6 +14,7 @@ import { images } from './images.ts';
 import { journals } from './journals.ts';
 import { keys } from './keys.ts';
 import { entries } from './memory.ts';
+import { platformCalls } from './platform-calls.ts';
 import { processes } from './processes.ts';
 import { providers } from './providers.ts';
 import { runs } from './runs.ts';
@@ -47,6 +48,7 @@ export const contract = {
   journals,
   keys,
   memory,
+  platformCalls,
   processes,
   providers,
   runs,

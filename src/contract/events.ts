@@ -134,6 +134,10 @@ const hostEventSchema = z
     event('rollback', { from: z.string(), to: z.string() }),
     event('backup-create', { backup: z.string(), bytes: z.int() }),
     event('provider-connect', { model: z.string().describe('The new default model: SERVICE/MODEL.') }),
+    event('webhook-change', {
+      webhook: z.string(),
+      change: z.enum(['created', 'changed', 'removed', 'disabled']),
+    }),
     event('key-create', { key: z.string() }),
     event('key-revoke', { key: z.string() }),
     z

@@ -52,6 +52,7 @@ import { checkState, hostChapters } from './state/tables.ts';
 import { openConfiguredServers } from './tool-servers.ts';
 import { openHostTools } from './tool-sessions.ts';
 import { reportChange } from './upgrade/record.ts';
+import { openConfiguredWebhooks } from './webhooks.ts';
 
 export interface OpenHostOptions extends HostLockOptions {
   readonly loaded: LoadedConfig;
@@ -137,6 +138,9 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
       events,
     ),
   );
+  const webhooks = opened.use(
+    openConfiguredWebhooks(config, { app, ledger, events, log, sends: tends !== 'nothing' }),
+  );
   const models = openConfiguredModels(config, ledger);
   const providers = openProviderSetup({ loaded, machine, models, secrets: app.egress.secrets, events });
   const solves = openSolves({
@@ -209,6 +213,7 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     doctor: (cancel) => app.doctor(cancel),
     doors: [e2bDoor(e2b), openAiDoor(agents), openTerminalDoor(ledger)],
     mcp: mcpOverHttp(version),
+    webhooks,
     tools: tools.sessions,
   };
   tools.begin(parts);

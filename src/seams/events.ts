@@ -112,6 +112,12 @@ export type EventBody =
   | { readonly type: 'provider-connect'; readonly model: string }
   /** The host runs another version since now. */
   | { readonly type: 'upgrade' | 'rollback'; readonly from: string; readonly to: string }
+  /** `disabled`: its server answered that the address is gone. */
+  | {
+      readonly type: 'webhook-change';
+      readonly webhook: string;
+      readonly change: 'created' | 'changed' | 'removed' | 'disabled';
+    }
   /** A key of the user was created or revoked. */
   | { readonly type: 'key-create' | 'key-revoke'; readonly key: string }
   | {

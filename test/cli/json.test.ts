@@ -172,6 +172,10 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('egress learn', ['demo']);
     await values('egress log', ['demo']);
     await values('egress usage');
+    await values('webhook add', ['ops', 'https://hooks.example.com/geode', '--off']);
+    await values('webhook ls');
+    await values('webhook log', ['ops']);
+    await values('webhook rm', ['ops']);
     await values('secrets set', ['a-secret', '--from', 'A_TOKEN']);
     await values('secrets ls');
     await values('secrets rotate');

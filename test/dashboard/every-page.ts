@@ -43,6 +43,7 @@ export function everyPage({ sandbox, notebook, run, process, file }: Known): rea
       'images',
       'egress',
       'schedules',
+      'webhooks',
       'backups',
       'about',
     ].map((part) => `settings/${part}`),

@@ -49,6 +49,8 @@ export async function wholeUser(
   const script = `echo ${mark}; sleep 600`;
   const { id: process } = await sandbox.spawn({ argv: ['/bin/sh', '-c', script], timeoutMs: null });
   await client.ingest({ id: 'fact', content: `a fact with ${mark}`, category: 'core', source: user });
+  // Off: no call leaves this machine.
+  await client.webhooks.set('ops', { url: `https://hooks.example.com/${mark}`, enabled: false });
   await client.secrets.set('token', `value-${mark}`);
   const context = await client.contexts.open('python', { chat: 'room' });
   await context.run(`print("${mark}")`);
@@ -79,7 +81,7 @@ export async function wholeUser(
     // This runtime saves no memory: a checkpoint is there for nobody.
     checkpoint: 'ready',
     ...{ process, snapshot: 'point', name: 'token', key: ids.crystal ?? '', approval: ids.approval ?? '' },
-    ...{ image: 'base', code: 'ABC234', channel: 'web', sender: user, turn: ids.turn ?? '' },
+    ...{ webhook: 'ops', image: 'base', code: 'ABC234', channel: 'web', sender: user, turn: ids.turn ?? '' },
   };
   const byPath: readonly (readonly [RegExp, string, string | undefined])[] = [
     [/\/agents\//, 'chat', 'talk'],
@@ -113,6 +115,7 @@ export async function wholeUser(
     'agents/talk/turns',
     ...['chats/line/events?follow=false', 'chats/line/export', 'schedules', 'approvals?state=all', 'tools'],
     ...['egress/bindings', 'egress/default', 'egress/grants', 'egress/log', 'secrets'],
+    ...['webhooks', 'webhooks/ops/deliveries'],
   ];
   const view = async () => {
     const views: string[] = [];

@@ -106,6 +106,10 @@ function laterSentence(event: HostEvent, say: Say): Sentence | undefined {
       return event.change === 'created' ? say(Gem, 'Learned a solution') : undefined;
     case 'provider-connect':
       return say(CircleCheck, `Connected the model ${nameText(event.model)}`);
+    case 'webhook-change':
+      return event.change === 'disabled'
+        ? say(CircleX, `The webhook ${nameText(event.webhook)} is off: its address is gone`, true)
+        : undefined;
     case 'key-create':
       return say(KeyRound, 'An API key was made');
     case 'key-revoke':

@@ -19,6 +19,7 @@ import { type SettingsPart, settingsParts } from './parts.ts';
 import { Schedules } from './schedules.tsx';
 import { Secrets } from './secrets.tsx';
 import { Users } from './users.tsx';
+import { Webhooks } from './webhooks.tsx';
 
 const Components = lazy(async () => ({ default: (await import('./components-page.tsx')).ComponentsPage }));
 
@@ -77,6 +78,8 @@ function PartOf({ part, isAdmin }: { readonly part: SettingsPart; readonly isAdm
       return <EgressSettings />;
     case 'schedules':
       return <Schedules />;
+    case 'webhooks':
+      return <Webhooks />;
     case 'backups':
       return onlyAdmin(<Backups />);
     case 'about':

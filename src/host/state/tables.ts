@@ -23,6 +23,7 @@ import { modelChapter } from '../../models/accounting.ts';
 import { runChapter } from '../../runs/history/run-table.ts';
 import { sandboxChapter } from '../../sandboxes/sandbox-table.ts';
 import { solveChapter } from '../../solve/solve-table.ts';
+import { webhookChapter } from '../../webhooks/webhook-table.ts';
 
 /** The chapters that the host itself opens; egress, chats and channels open theirs in the same file. */
 export const hostChapters: readonly Chapter[] = [
@@ -37,6 +38,7 @@ export const hostChapters: readonly Chapter[] = [
   runChapter,
   e2bChapter,
   openTerminalChapter,
+  webhookChapter,
 ];
 
 /** The SQLite files of the state. */
