@@ -7,8 +7,8 @@ export default defineConfig({
     setupFiles: ['test/own-folder.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 90_000,
-    hookTimeout: 120_000,
+    testTimeout: 180_000,
+    hookTimeout: 240_000,
     // The engines have to stop, and what is left behind has to be found.
     teardownTimeout: 180_000,
     // A machine under load may fail a test for no reason of its own. A second try is printed as FLAKY and counted by

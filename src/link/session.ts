@@ -25,10 +25,19 @@ export function openSession(connection: Duplex): ClientHttp2Session {
 
 /** Disconnects a guest that does not answer a ping in time, unless this host itself was late. */
 export function checkPulse(session: ClientHttp2Session, withinMs: number, isExcused: () => boolean): void {
+  let isAnswered = false;
   const late = setTimeout(() => {
-    if (!isExcused()) session.destroy();
+    // An answer that came while this process stood still is read before that.
+    setImmediate(() => {
+      if (!isAnswered && !isExcused()) session.destroy();
+    });
   }, withinMs).unref();
-  const sent = !session.destroyed && session.ping(() => clearTimeout(late));
+  const sent =
+    !session.destroyed &&
+    session.ping(() => {
+      isAnswered = true;
+      clearTimeout(late);
+    });
   if (!sent) clearTimeout(late);
 }
 

@@ -44,15 +44,17 @@ export async function* watchMetrics(
 
 interface Look {
   readonly at: number;
-  /** Monotonic time, independent of the system clock. */
-  readonly ticks: number;
+  /** Monotonic times, independent of the system clock: the metrics are of a moment between them. */
+  readonly askedAt: number;
+  readonly answeredAt: number;
   readonly metrics: Metrics;
 }
 
 async function look(sandbox: Measured, cancel: Cancel): Promise<Look | 'paused' | 'gone'> {
   try {
+    const askedAt = performance.now();
     const metrics = await sandbox.metrics(cancel);
-    return { at: Date.now(), ticks: performance.now(), metrics };
+    return { at: Date.now(), askedAt, answeredAt: performance.now(), metrics };
   } catch (error) {
     if (isGeodeError(error, 'sandbox_paused')) return 'paused';
     if (isGeodeError(error, 'sandbox_gone') || isGeodeError(error, 'sandbox_stopped')) return 'gone';
@@ -60,11 +62,16 @@ async function look(sandbox: Measured, cancel: Cancel): Promise<Look | 'paused' 
   }
 }
 
-function usageBetween(before: Look, { at, ticks, metrics }: Look, { limits, softLimits }: Measured): Usage {
+function usageBetween(
+  before: Look,
+  { at, answeredAt, metrics }: Look,
+  { limits, softLimits }: Measured,
+): Usage {
   const usedMs = Math.max(metrics.cpuMs - before.metrics.cpuMs, 0);
   return {
     at,
-    cpus: { used: usedMs / Math.max(ticks - before.ticks, 1), limit: limits.cpus ?? null },
+    // The longest time that it can be: a late answer must not show more than was used.
+    cpus: { used: usedMs / Math.max(answeredAt - before.askedAt, 1), limit: limits.cpus ?? null },
     memoryBytes: {
       used: metrics.memoryBytes,
       limit: limits.memoryBytes ?? null,

@@ -34,7 +34,7 @@ function install() {
 }
 
 export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  return chromium.launch({ executablePath, args: ['--no-sandbox'], timeout: 120_000 });
 }
 
 async function isThere(): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,7 +7,9 @@ import { openApprovals } from '../../src/approvals/open-approvals.ts';
 import { createClient } from '../../src/client/client.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { noEvents } from '../../src/seams/events.ts';
+import type { MemoryStore } from '../../src/seams/memory.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestMemory, overriding } from './memory-fixture.ts';
 import { collect, startTestServer } from './server-fixture.ts';
 
 const entry = { content: 'a fact', category: 'core', source: 'test' };
@@ -28,7 +31,10 @@ test('API-1: a refusal is an error with the code, the hint and the details of th
 });
 
 test('aborts a call by its signal, also a streaming call', async () => {
-  await using server = await startTestServer();
+  const left = Promise.withResolvers<void>();
+  await using server = await startTestServer({
+    openMemory: async (dir) => storingOneBatch(await openTestMemory(dir), left.resolve),
+  });
   const client = server.client('alice');
   await expect(client.list({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'cancelled' });
   const entries = Array.from({ length: 1000 }, (_, i) => ({ ...entry, content: `fact ${i}` }));
@@ -36,6 +42,7 @@ test('aborts a call by its signal, also a streaming call', async () => {
     expect(event.type).toBe('progress');
     break;
   }
+  await left.promise;
   expect((await client.list()).total).toBeLessThan(1000);
 });
 
@@ -95,3 +102,23 @@ test('a call sends only the parameters of its own query', async () => {
   const context = { limit: 1, cwd: '/tmp', signal: new AbortController().signal };
   expect(await server.client('alice').approvals.list(context)).toEqual([]);
 });
+
+/** A memory that stores the first batch; the next one waits until its caller has left. */
+function storingOneBatch(store: MemoryStore, onLeft: () => void): MemoryStore {
+  let batches = 0;
+  return overriding(store, {
+    in: (namespace) => {
+      const memory = store.in(namespace);
+      return overriding(memory, {
+        async storeMany(entries, cancel = {}) {
+          batches += 1;
+          if (batches > 1 && cancel.signal !== undefined) {
+            if (!cancel.signal.aborted) await once(cancel.signal, 'abort');
+            onLeft();
+          }
+          return memory.storeMany(entries, cancel);
+        },
+      });
+    },
+  });
+}

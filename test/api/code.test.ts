@@ -39,14 +39,14 @@ beforeAll(async () => {
   });
   client = host.server.client('alice');
   call = host.server.caller('alice');
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await contexts?.[Symbol.asyncDispose]();
   await runs?.[Symbol.asyncDispose]();
   await host?.[Symbol.asyncDispose]();
-}, 60_000);
+}, 180_000);
 
-const deadline = { timeout: 120_000 };
+const deadline = { timeout: 180_000 };
 
 describe('runs over HTTP', () => {
   test('API-1: code runs once, with its files, input and artifacts', deadline, async () => {

@@ -39,11 +39,11 @@ beforeAll(async () => {
   });
   socket = await host.socketClient();
   operator = socket.as('alice');
-}, 120_000);
+}, 240_000);
 afterAll(async () => {
   await resources.disposeAsync();
   await host?.[Symbol.asyncDispose]();
-}, 60_000);
+}, 180_000);
 
 const fetchIn = (client: GeodeClient, chat: string, url: string) =>
   client.sandboxes.of(chat).exec({ argv: ['python3', '-c', getUrl, url], timeoutMs: 50_000 });

@@ -46,11 +46,11 @@ beforeAll(async () => {
   host.approvals.ask(asked).catch(() => {});
   approvalId = host.approvals.list('alice')[0]?.id ?? '';
   contextId = (await client.contexts.open('python', { chat: 'secret' })).id;
-}, 120_000);
+}, 240_000);
 afterAll(async () => {
   await resources.disposeAsync();
   await host?.[Symbol.asyncDispose]();
-}, 60_000);
+}, 180_000);
 
 const names = (): Readonly<Record<string, string>> => ({
   chat: 'secret',

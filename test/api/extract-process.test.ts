@@ -41,7 +41,7 @@ test('kills a parser at its deadline and when its caller disconnects', async () 
   });
   const caller = new AbortController();
   const reading = extractText({ name: 'deep.html', bytes: new Uint8Array(html) }, { signal: caller.signal });
-  await vi.waitFor(() => expect(parsers()).toHaveLength(1), { timeout: 30_000, interval: 10 });
+  await vi.waitFor(() => expect(parsers()).toHaveLength(1), { timeout: 90_000, interval: 10 });
   caller.abort();
   await expect(reading).rejects.toMatchObject({ code: 'cancelled' });
   await expectNoParser();
@@ -97,5 +97,5 @@ function parsers(): number[] {
 }
 
 async function expectNoParser(): Promise<void> {
-  await vi.waitFor(() => expect(parsers()).toEqual([]), { timeout: 30_000 });
+  await vi.waitFor(() => expect(parsers()).toEqual([]), { timeout: 90_000 });
 }

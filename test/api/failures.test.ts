@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import type { MemoryStore } from '../../src/seams/memory.ts';
 import { qdrantMissing, startQdrant } from '../memory/qdrant-server.ts';
-import { openMemoryWithoutMeaning, openTestMemory } from './memory-fixture.ts';
+import { openMemoryWithoutMeaning, openTestMemory, overriding } from './memory-fixture.ts';
 import { startTestServer } from './server-fixture.ts';
 
 const context = '/api/v1/context';
@@ -53,7 +53,7 @@ describe('CTX-4: failures inside', () => {
       await using server = await startTestServer({
         openMemory: (dir) => {
           file = join(dir, 'memory.db');
-          return openTestMemory(dir, { url: qdrant.url, timeoutMs: 1_000 });
+          return openTestMemory(dir, { url: qdrant.url, timeoutMs: 60_000 });
         },
       });
       const call = server.caller('alice');
@@ -84,7 +84,7 @@ describe('CTX-4: failures inside', () => {
       });
       expect(refused.text).not.toMatch(/127\.0\.0\.1|word_index|memory\.db/);
     },
-    60_000,
+    240_000,
   );
 
   test('answers an internal defect with a 500 without details; the log has it under the id of the request', async () => {
@@ -119,14 +119,5 @@ function broken(store: MemoryStore, message: string): MemoryStore {
   const fail = () => Promise.reject(new Error(message));
   return overriding(store, {
     in: (namespace) => overriding(store.in(namespace), { list: fail, storeMany: fail }),
-  });
-}
-
-function overriding<T extends object>(target: T, overrides: Partial<T>): T {
-  return new Proxy(target, {
-    get(_, name) {
-      const value = Reflect.get(name in overrides ? overrides : target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
   });
 }

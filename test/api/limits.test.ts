@@ -104,15 +104,20 @@ describe('API-1: body limits', () => {
 
 describe('API-1: slow and broken clients', () => {
   test('closes a connection that never ends its headers, and serves others at the same time', async () => {
-    await using server = await startTestServer({ headersTimeoutMs: 300 });
-    const connections = await Promise.all(Array.from({ length: 20 }, () => openRaw(server.url)));
-    for (const { write } of connections) write('GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
+    await using server = await startTestServer({ headersTimeoutMs: 2_000 });
+    const connections = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const connection = await openRaw(server.url);
+        connection.write('GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
+        return connection;
+      }),
+    );
     expect((await fetch(`${server.url}/health`)).status).toBe(200);
     for (const { closed } of connections) expect(await closed).toMatch(/^HTTP\/1.1 408/);
   });
 
   test('closes the connection of a client that never ends its body', async () => {
-    await using server = await startTestServer({ headersTimeoutMs: 200, requestTimeoutMs: 400 });
+    await using server = await startTestServer({ headersTimeoutMs: 1_000, requestTimeoutMs: 1_500 });
     using connection = await openRaw(server.url);
     connection.write(`${ingestHead(server)}{"content": "`);
     expect(await connection.closed).toMatch(/^HTTP\/1.1 408/);
@@ -226,7 +231,7 @@ describe('API-1: stop', () => {
     using idle = await openRaw(server.url);
     idle.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await untilReceived(idle, '"status":"up"');
-    const outcome = await Promise.race([server.api.stop().then(() => 'stopped'), sleep(20_000, 'waiting')]);
+    const outcome = await Promise.race([server.api.stop().then(() => 'stopped'), sleep(50_000, 'waiting')]);
     expect(outcome).toBe('stopped');
   });
 });

@@ -40,3 +40,13 @@ function embed(text: string): Float32Array {
   const length = Math.hypot(...vector) || 1;
   return vector.map((value) => value / length);
 }
+
+/** The same, with some methods of the test. */
+export function overriding<T extends object>(target: T, overrides: Partial<T>): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const value = Reflect.get(name in overrides ? overrides : target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}

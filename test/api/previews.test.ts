@@ -98,8 +98,8 @@ let client: GeodeClient;
 beforeAll(async () => {
   host = await startTestHost();
   client = host.server.client('alice');
-}, 120_000);
-afterAll(() => host?.[Symbol.asyncDispose](), 60_000);
+}, 240_000);
+afterAll(() => host?.[Symbol.asyncDispose](), 180_000);
 
 /** As a browser would: the name leads to loopback. */
 async function get(
@@ -317,11 +317,12 @@ test('a preview counts as in use while its sandbox exists, and keeps its host ru
 
 test.skipIf(missing)(
   `NET-6: a page of a sandbox in Chromium cannot call the API or set a cookie for it${missing ? ` (skipped: ${missing})` : ''}`,
-  { timeout: 180_000 },
+  { timeout: 300_000 },
   async () => {
     const url = await serve('hostile');
     await using browser = await launchChromium();
     const context = await browser.newContext();
+    context.setDefaultTimeout(90_000);
     const shown = await context.newPage();
     await shown.goto(url);
     await shown.goto(`${new URL(url).origin}/page#${host.server.url}`);

@@ -17,10 +17,10 @@ beforeAll(async () => {
   call = host.server.caller('alice');
   await client.sandboxes.getOrCreate('work');
   sandbox = client.sandboxes.of('work');
-}, 60_000);
-afterAll(() => host?.[Symbol.asyncDispose](), 60_000);
+}, 180_000);
+afterAll(() => host?.[Symbol.asyncDispose](), 180_000);
 
-const deadline = { timeout: 120_000 };
+const deadline = { timeout: 180_000 };
 const shell = (script: string) => ['/bin/sh', '-c', script] as const;
 const path = '/api/v1/sandboxes/work';
 

@@ -8,11 +8,12 @@ const screenshots = new URL('../../.screenshots/', import.meta.url);
 
 test.skipIf(missing)(
   `API-1: the reference page works in Chromium and asks no other server${missing ? ` (skipped: ${missing})` : ''}`,
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     await using server = await startTestServer();
     await using browser = await launchChromium();
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme: 'dark' });
+    page.setDefaultTimeout(90_000);
     const foreign: string[] = [];
     const problems: string[] = [];
     page.on('request', (request) => {

@@ -11,10 +11,10 @@ beforeAll(async () => {
   host = await startTestHost();
   client = host.server.client('alice');
   call = host.server.caller('alice');
-}, 60_000);
-afterAll(() => host?.[Symbol.asyncDispose](), 60_000);
+}, 180_000);
+afterAll(() => host?.[Symbol.asyncDispose](), 180_000);
 
-const deadline = { timeout: 120_000 };
+const deadline = { timeout: 180_000 };
 
 describe('sandboxes over HTTP', () => {
   test(

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildSite, llmsText, sitePages } from '../../scripts/build-site.ts';
+import { eventually } from '../contracts/harness.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 import { launchChromium, reasonForNoChromium } from './chromium.ts';
 import { startTestServer, type TestServer } from './server-fixture.ts';
 
 const missing = await reasonForNoChromium();
 
-describe('the documentation', { timeout: 240_000 }, () => {
+describe('the documentation', { timeout: 360_000 }, () => {
   let folder: TemporaryFolder;
   let server: TestServer;
   beforeAll(async () => {
@@ -53,6 +54,7 @@ describe('the documentation', { timeout: 240_000 }, () => {
     async () => {
       await using browser = await launchChromium();
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+      page.setDefaultTimeout(90_000);
       const foreign: string[] = [];
       const problems: string[] = [];
       page.on('request', (request) => {
@@ -66,8 +68,13 @@ describe('the documentation', { timeout: 240_000 }, () => {
       await page.goto(`${server.url}/docs/`);
       await page.getByRole('link', { name: 'The first five minutes' }).first().click();
       await page.getByRole('heading', { name: 'The first five minutes' }).waitFor();
-      await page.keyboard.press('Control+k');
-      await page.getByRole('searchbox').fill('idle_timeout');
+      // The page is there before its script listens to keys.
+      const searchbox = page.getByRole('searchbox');
+      await eventually(async () => {
+        await page.keyboard.press('Control+k');
+        return searchbox.isVisible();
+      }, 'the search');
+      await searchbox.fill('idle_timeout');
       await page.locator('.VPLocalSearchBox .result').first().waitFor();
       expect(foreign).toEqual([]);
       expect(problems).toEqual([]);

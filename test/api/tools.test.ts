@@ -11,8 +11,8 @@ describe.skipIf(!bubblewrap.available)(`tool sessions over HTTP${skipped}`, { ti
   beforeAll(async () => {
     host = await startTestHost();
     await host.sandboxes.of('alice').getOrCreate('work');
-  }, 120_000);
-  afterAll(() => host?.[Symbol.asyncDispose](), 60_000);
+  }, 240_000);
+  afterAll(() => host?.[Symbol.asyncDispose](), 180_000);
 
   it('opens, gets, lists, replaces and closes a session', async () => {
     const client = host.server.client('alice');

@@ -18,10 +18,10 @@ beforeAll(async () => {
   call = host.server.caller('alice');
   await client.sandboxes.getOrCreate('files');
   sandbox = client.sandboxes.of('files');
-}, 60_000);
-afterAll(() => host?.[Symbol.asyncDispose](), 60_000);
+}, 180_000);
+afterAll(() => host?.[Symbol.asyncDispose](), 180_000);
 
-const deadline = { timeout: 120_000 };
+const deadline = { timeout: 180_000 };
 const path = '/api/v1/sandboxes/files/files';
 const shell = (script: string) => ['/bin/sh', '-c', script] as const;
 

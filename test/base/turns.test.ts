@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { KeyedTurns } from '../../src/base/keyed-turns.ts';
 
+const soon = { timeout: 60_000 };
+
 describe('turns', () => {
   /** Work that records its start and runs until it is released. */
   const works = () => {
@@ -27,12 +29,12 @@ describe('turns', () => {
       ask('last', ['b']),
       ask('other', ['c']),
     ];
-    await expect.poll(() => begun).toEqual(['first', 'other']);
+    await expect.poll(() => begun, soon).toEqual(['first', 'other']);
     end('first');
-    await expect.poll(() => begun).toEqual(['first', 'other', 'both']);
+    await expect.poll(() => begun, soon).toEqual(['first', 'other', 'both']);
     for (const name of ['both', 'other', 'last']) {
       end(name);
-      await expect.poll(() => begun.includes('last')).toBe(true);
+      await expect.poll(() => begun.includes('last'), soon).toBe(true);
     }
     end('last');
     await Promise.all(calls);
@@ -47,10 +49,10 @@ describe('turns', () => {
     const given = ask('given up', ['b', 'a'], stop.signal);
     const next = ask('next', ['b']);
     await expect(failing).rejects.toThrow('no');
-    await expect.poll(() => begun).toEqual(['first']);
+    await expect.poll(() => begun, soon).toEqual(['first']);
     stop.abort();
     await expect(given).rejects.toMatchObject({ code: 'cancelled' });
-    await expect.poll(() => begun).toEqual(['first', 'next']);
+    await expect.poll(() => begun, soon).toEqual(['first', 'next']);
     end('first');
     end('next');
     await Promise.all([first, next]);

@@ -116,7 +116,7 @@ export function diskContract(harness: () => Harness): void {
 
     it('SBX-8: halting an ended sandbox, also several times, frees its mount, loop device, run folder and groups', async () => {
       const { runtime, options } = harness();
-      const sandbox = await harness().open({ leaseMs: 1_000 });
+      const sandbox = await harness().open({ leaseMs: 3_000 });
       await sandbox.files.write('kept', 'yes');
       await sandbox.release();
       const stateOf = async () => (await runtime.list()).find(({ id }) => id === sandbox.id)?.state;

@@ -71,6 +71,7 @@ export function egressContract({ name, unavailable, open, openDeadlineMs }: Egre
         { host: 'other.test', port: plain.port, rule: 'allow-list' },
         { host: 'other.test', port: tls.port, rule: 'allow-list' },
       ]);
+      await eventually(async () => opened.audit.length >= 4, 'the ends of all connections');
       expect(opened.audit.map(({ verdict, via }) => `${verdict} ${via}`).sort()).toEqual([
         'allowed connect',
         'allowed http',
@@ -200,6 +201,7 @@ print(oct(os.stat(trusted).st_mode & 0o777), 'PRIVATE KEY' in open(trusted).read
         refused('GET'),
         '0o444 False',
       ]);
+      await eventually(async () => opened.audit.length >= 3, 'the ends of all requests');
       expect(
         opened.audit.map(({ via, verdict, method, path }) => [via, verdict, method, path]).sort(),
       ).toEqual([

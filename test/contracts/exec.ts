@@ -5,7 +5,7 @@ import { proxyVariables } from '../../src/egress/proxy/variables.ts';
 import type { ProcessEvent } from '../../src/seams/process.ts';
 import type { Sandbox } from '../../src/seams/sandbox.ts';
 import { eachOf } from '../each-of.ts';
-import { eventually, fixtureText, type Harness } from './harness.ts';
+import { begunBeforeTimeout, eventually, fixtureText, type Harness } from './harness.ts';
 
 const sh = (script: string) => ['/bin/sh', '-c', script] as const;
 
@@ -53,10 +53,13 @@ export function execContract(harness: () => Harness): void {
 
     it('PROC-1: keeps stdout and stderr apart and in the order of time', async () => {
       const kinds: string[] = [];
-      const script = 'for i in 1 2 3; do echo o$i; sleep 0.1; echo e$i >&2; sleep 0.1; done';
-      for await (const event of await sandbox.spawn({ argv: sh(script) })) {
-        if (event.type === 'stdout' || event.type === 'stderr')
-          kinds.push(Buffer.from(event.bytes).toString().trim());
+      // Each word is written when the one before has arrived: two at once have no order between two streams.
+      const script = 'for i in 1 2 3; do echo o$i; read go; echo e$i >&2; read go; done';
+      const process = await sandbox.spawn({ argv: sh(script), interactive: true });
+      for await (const event of process) {
+        if (event.type !== 'stdout' && event.type !== 'stderr') continue;
+        kinds.push(Buffer.from(event.bytes).toString().trim());
+        await process.write('\n');
       }
       expect(kinds).toEqual(['o1', 'e1', 'o2', 'e2', 'o3', 'e3']);
     });
@@ -146,12 +149,14 @@ export function execContract(harness: () => Harness): void {
     });
 
     it('PROC-3: a timeout kills the whole tree inside and keeps the output', async () => {
-      await sandbox.files.remove('beats');
-      await sandbox.files.mkdir('beats');
-      const result = await sandbox.exec({
-        argv: ['python3', '-', `${sandbox.workdir}/beats`],
-        stdin: await fixtureText('leave-tree.py'),
-        timeoutMs: 3_000,
+      const result = await begunBeforeTimeout(3_000, async (timeoutMs) => {
+        await sandbox.files.remove('beats');
+        await sandbox.files.mkdir('beats');
+        return sandbox.exec({
+          argv: ['python3', '-', `${sandbox.workdir}/beats`],
+          stdin: await fixtureText('leave-tree.py'),
+          timeoutMs,
+        });
       });
       expect(result).toMatchObject({
         timedOut: true,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { journalFiles } from '../../src/journals/journal-files.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
-import type { Capabilities, Runtime } from '../../src/seams/runtime.ts';
+import type { Available, Capabilities, Runtime } from '../../src/seams/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../../src/seams/sandbox.ts';
 import { storeIn } from '../runtimes/oci-store.ts';
 
@@ -96,11 +96,10 @@ export async function openHarness(
 ): Promise<Harness> {
   const options = await testOptions(world);
   const runtime = await make(options);
-  const found = await runtime.probe();
-  if (!found.available) {
+  const found = await availableOf(runtime).catch(async (error) => {
     await options[Symbol.asyncDispose]();
-    throw new Error(`the ${runtime.name} runtime is not available: ${found.reason}`);
-  }
+    throw error;
+  });
   const opened: Sandbox[] = [];
   return {
     runtime,
@@ -128,11 +127,37 @@ export async function openHarness(
   };
 }
 
+/** The answer of an available runtime to a probe. On a busy machine an engine may need long for its first answer. */
+export async function availableOf(runtime: Runtime): Promise<Available> {
+  for (const until = performance.now() + 60_000; ; ) {
+    const found = await runtime.probe();
+    if (found.available) return found;
+    if (performance.now() > until)
+      throw new Error(`the ${runtime.name} runtime is not available: ${found.reason}`);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/**
+ * The result of a command with a short timeout that prints a word at its start. On a busy machine the start may take
+ * longer than the timeout: a command without output gets more time.
+ */
+export async function begunBeforeTimeout<Result extends { readonly stdout: string }>(
+  timeoutMs: number,
+  attempt: (timeoutMs: number) => Promise<Result>,
+): Promise<Result> {
+  for (const longer of [timeoutMs, timeoutMs * 5]) {
+    const result = await attempt(longer);
+    if (result.stdout !== '') return result;
+  }
+  return attempt(60_000);
+}
+
 /** Waits for a state by polling, so that no test needs a fixed sleep. */
 export async function eventually<T>(
   look: () => Promise<T | undefined | false>,
   what: string,
-  ms = 20_000,
+  ms = 60_000,
 ): Promise<T> {
   const until = performance.now() + ms;
   for (;;) {

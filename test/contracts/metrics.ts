@@ -10,7 +10,7 @@ const megabyte = 1024 ** 2;
 export function metricsContract(harness: () => Harness): void {
   describe('metrics', () => {
     const firstWhere = async (sandbox: Sandbox, holds: (usage: Usage) => boolean, what: string) => {
-      const signal = AbortSignal.timeout(20_000);
+      const signal = AbortSignal.timeout(60_000);
       let last: Usage | undefined;
       try {
         for await (const usage of watchMetrics(sandbox, everyMs, { signal })) {

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { eachOf } from '../each-of.ts';
 import { echoServer } from '../fixtures/echo-server.ts';
-import { freePort, type TerminalServer } from '../fixtures/open-terminal-server.ts';
+import type { TerminalServer } from '../fixtures/open-terminal-server.ts';
+import { freePort } from '../free-port.ts';
 import { eventually } from './harness.ts';
 
 export interface TerminalScene {
@@ -401,9 +402,13 @@ export function openTerminalContract(scene: TerminalScene): void {
         });
       }
       if (scene.isOurs) {
-        const { id } = await run('trap "echo stopped; exit 1" INT; while :; do sleep 0.1; done', {
-          query: 'wait=0.3',
+        const { id } = await run('trap "echo stopped; exit 1" INT; echo ready; while :; do sleep 0.1; done', {
+          query: '',
         });
+        await eventually(async () => {
+          const { body } = await ask(`/execute/${id}/status`);
+          return said(body as { output: { data: string }[] }).includes('ready');
+        }, 'the trap');
         await ask(`/execute/${id}/input`, { json: { input: '\\x03' } });
         expect((await ask(`/execute/${id}/status?wait=30`)).body).toMatchObject({
           status: 'done',

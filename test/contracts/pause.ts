@@ -59,8 +59,8 @@ export function pauseContract(harness: () => Harness): void {
       skip,
     }) => {
       skip(!harness().capabilities.pause, 'this runtime cannot pause');
-      const { sandbox, freezer } = await opened({ leaseMs: 3_000 });
-      const running = sandbox.exec({ argv: ['sleep', '2'], timeoutMs: 4_000 });
+      const { sandbox, freezer } = await opened({ leaseMs: 5_000 });
+      const running = sandbox.exec({ argv: ['sleep', '2'], timeoutMs: 5_500 });
       await eventually(async () => (await sandbox.processes()).processes.length > 0, 'the command');
       await freezer.pause();
       await new Promise((resolve) => setTimeout(resolve, 6_000));
@@ -74,7 +74,7 @@ export function pauseContract(harness: () => Harness): void {
     }) => {
       skip(!harness().capabilities.pause, 'this runtime cannot pause');
       const { runtime } = harness();
-      const { sandbox, freezer } = await opened({ leaseMs: 1_000 });
+      const { sandbox, freezer } = await opened({ leaseMs: 3_000 });
       const process = await sandbox.spawn({
         argv: ['/bin/sh', '-c', 'read x; echo got $x'],
         interactive: true,

@@ -205,10 +205,11 @@ export function wallsContract(harness: () => Harness): void {
     it('RT-6: a fork bomb stops at the process limit, and the host is not affected', async ({ skip }) => {
       skip(!harness().capabilities.limits.pids, 'this runtime cannot limit processes');
       const small = await harness().open({ limits: { pids: 40 } });
-      const bomb = await small.exec({
-        argv: ['/bin/sh', '-c', 'b() { b | b & }; b; sleep 1'],
-        timeoutMs: 4_000,
-      });
+      const explode = (timeoutMs: number) =>
+        small.exec({ argv: ['/bin/sh', '-c', 'b() { b | b & }; b; sleep 1'], timeoutMs });
+      let bomb = await explode(4_000);
+      // On a slow machine the timeout may come before the first refused fork.
+      if (bomb.stderr === '') bomb = await explode(60_000);
       expect(bomb.stderr).toMatch(/fork|resource/i);
       await small.stop();
       expect((await harness().runtime.list()).map(({ id }) => id)).not.toContain(small.id);
@@ -217,8 +218,9 @@ export function wallsContract(harness: () => Harness): void {
     it('RT-6: processor time is shared out by the limit', async ({ skip }) => {
       skip(!harness().capabilities.limits.cpus, 'this runtime cannot limit processor time');
       const small = await harness().open({ limits: { cpus: harness().runtime.name === 'apple' ? 1 : 0.5 } });
+      // Each process works for 2 s, and for at least 0.3 s of processor time, which a busy machine may give late.
       const burn =
-        'import os, time; [os.fork() for _ in range(2)]; t = time.time()\nwhile time.time() - t < 2: pass';
+        'import os, time; [os.fork() for _ in range(2)]; t = time.time()\nwhile time.time() - t < 2 or time.process_time() < 0.3: pass';
       // In gVisor's accounts a process uses the processor also while the machine makes it wait.
       const usedMs = harness().isGvisor
         ? () => usedByGroup(roomOf(harness().options, small.id).runFolder)
@@ -226,7 +228,7 @@ export function wallsContract(harness: () => Harness): void {
       const before = await usedMs();
       const { durationMs } = await small.exec({ argv: ['python3', '-c', burn] });
       const used = (await usedMs()) - before;
-      expect(used / durationMs).toBeGreaterThan(0.1);
+      expect(used).toBeGreaterThan(200);
       expect(used / durationMs).toBeLessThan(harness().runtime.name === 'apple' ? 1.4 : 0.8);
       await small.stop();
     });

@@ -82,8 +82,16 @@ describeDashboard('a conversation of the dashboard, in Chromium', { answer }, (s
     await page.getByText('I take the copy.').first().waitFor();
     await page.getByText('Denied by you').waitFor();
     // The reason stands before the answer to it, as it was read.
-    const order = await page.getByRole('group', { name: 'Messages' }).innerText();
-    expect(order.indexOf('I take the copy.')).toBeGreaterThan(order.lastIndexOf(reason));
+    const messages = page.getByRole('group', { name: 'Messages' });
+    await expect
+      .poll(
+        async () => {
+          const order = await messages.innerText();
+          return order.includes(reason) && order.indexOf('I take the copy.') > order.lastIndexOf(reason);
+        },
+        { timeout: waitMs },
+      )
+      .toBe(true);
     const [decided] = await world.client.approvals.list({ chat: 'talk', state: 'all' });
     expect(decided).toMatchObject({ decision: 'deny', answer: reason });
   });

@@ -59,7 +59,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await past.getByRole('button', { name: 'Put it into the editor' }).click();
     await past.waitFor({ state: 'detached' });
     await expect
-      .poll(() => page.getByRole('textbox', { name: 'Code' }).textContent())
+      .poll(() => page.getByRole('textbox', { name: 'Code' }).textContent(), { timeout: waitMs })
       .toContain('seven times');
     await page.goto(address);
     await past.getByText('seven times 42 typed').waitFor();
@@ -126,9 +126,14 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await composer().fill('and hurry');
     await composer().press('Enter');
     await page.getByRole('list', { name: 'Next' }).getByText('and hurry').waitFor();
+    // The words stay in the field until the message is in the list; a reload before would keep them as a draft.
+    await expect.poll(() => composer().inputValue(), { timeout: waitMs }).toBe('');
     await page.reload();
     await page.getByRole('list', { name: 'Next' }).getByText('and hurry').waitFor();
+    // After a reload the list is there before it is known that the agent works; before that nothing can be stopped.
+    await page.locator('header').getByText('Working').waitFor();
     await page.getByRole('button', { name: 'Do not send it' }).click();
+    await page.getByRole('list', { name: 'Next' }).waitFor({ state: 'detached' });
     await composer().focus();
     await page.keyboard.press('Escape');
     await page
@@ -138,7 +143,7 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     await page.locator('header').getByText('Working').waitFor({ state: 'detached' });
     isBusy = false;
     await composer().press('ArrowUp');
-    expect(await composer().inputValue()).toBe('take your time\nand rest');
+    await expect.poll(() => composer().inputValue(), { timeout: waitMs }).toBe('take your time\nand rest');
     await composer().press('Enter');
     // Text of agents is rendered as Markdown.
     await page.locator('strong', { hasText: 'done' }).first().waitFor();
@@ -259,9 +264,17 @@ describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (
     // Keys lead to the places; the list of keys is one key away.
     await page.keyboard.press('Escape');
     await page.locator('#main').focus();
-    await page.keyboard.press('g');
-    await page.keyboard.press('i');
-    await heading('Inbox');
+    // The second key counts for a second and a half after the first.
+    await expect
+      .poll(
+        async () => {
+          await page.keyboard.press('g');
+          await page.keyboard.press('i');
+          return page.getByRole('heading', { name: 'Inbox', level: 1 }).isVisible();
+        },
+        { timeout: waitMs, interval: 1_000 },
+      )
+      .toBe(true);
     await page.keyboard.press('?');
     await page.getByRole('dialog').getByText('search and commands').waitFor();
     await page.keyboard.press('Escape');

@@ -69,7 +69,7 @@ export function describeDashboard(
   { answer, connected = true, loggedIn = true }: SceneOptions,
   tests: (scene: Scene) => void,
 ): void {
-  describe.skipIf(missing)(`${name}${missing ? ` (skipped: ${missing})` : ''}`, { timeout: 300_000 }, () => {
+  describe.skipIf(missing)(`${name}${missing ? ` (skipped: ${missing})` : ''}`, { timeout: 600_000 }, () => {
     const scene = new Scene();
     const opened = new AsyncDisposableStack();
     beforeAll(async () => {

@@ -7,10 +7,11 @@ import { z } from 'zod';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { launchChromium } from '../api/chromium.ts';
 import { geodeProgram } from '../cli/sandbox-home.ts';
+import { freePort } from '../free-port.ts';
 import { hostWorld } from '../host/world.ts';
 
 /** A loaded machine with two cores is slow to start a browser and to draw. */
-export const waitMs = 60_000;
+export const waitMs = 90_000;
 
 const greetingSchema = z.object({ url: z.string(), key: z.string().nullable(), dashboard: z.string() });
 
@@ -57,7 +58,8 @@ export async function dashboardWorld(more: Readonly<Record<string, string>>): Pr
       return greetingSchema.parse(JSON.parse(line));
     throw new Error('The gateway said nothing');
   };
-  const { url, key } = await start('0');
+  // Where another program cannot take it while the gateway is killed and started again.
+  const { url, key } = await start(String(await freePort()));
   const client = createClient({ url, key: key ?? undefined });
   const browser = opened.use(await launchChromium());
   const problems: string[] = [];

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import OpenAI, { APIError } from 'openai';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { Scope } from '../../src/contract/keys.ts';
 import { builtinScene } from '../agents/scenes.ts';
 import { eventually } from '../contracts/harness.ts';
@@ -35,6 +35,8 @@ describe.skipIf(!bubblewrap.available)(`OpenAI's clients${skipped}`, { timeout: 
     await world?.[Symbol.asyncDispose]();
     await server?.[Symbol.asyncDispose]();
   }, 120_000);
+  // Answers that a failed test has left are not those of the next one.
+  beforeEach(() => void replies.splice(0));
   const client = (name: string, scopes: readonly Scope[] = ['agents'], defaultHeaders = {}) =>
     new OpenAI({
       baseURL: `${opened.gateway.url}/v1`,

@@ -22,7 +22,7 @@ export class EngineApi {
   }
 
   async answers(): Promise<boolean> {
-    return this.#call('GET', '/_ping', { timeoutMs: 2_000 }).then(
+    return this.#call('GET', '/_ping', { timeoutMs: 15_000 }).then(
       ({ status }) => status === 200,
       () => false,
     );

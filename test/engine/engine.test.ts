@@ -19,7 +19,7 @@ afterAll(() => engines.stop());
 
 for (const name of ['docker', 'podman'] as const) {
   const engine = engines.facts[name];
-  if (engine.available) describe(name, { timeout: 60_000 }, () => suite(name, engine));
+  if (engine.available) describe(name, { timeout: 180_000 }, () => suite(name, engine));
   else test.skip(`${name}: ${engine.reason}`, () => {});
 }
 

@@ -28,7 +28,7 @@ export async function leftovers(facts: EngineFacts, run: RunFolder): Promise<str
 }
 
 /** Time for leftovers that end by themselves: an engine may still be removing a container. */
-const graceMs = 15_000;
+const graceMs = 60_000;
 
 /** Leftovers of the run, without resources that are being removed. */
 export async function leftBehind(facts: EngineFacts, run: RunFolder): Promise<readonly string[]> {

@@ -2,10 +2,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { freePort } from '../free-port.ts';
 import { cacheFolder } from './folders.ts';
 
 const VERSION = '6.8.0';
@@ -32,6 +32,7 @@ export async function startNpmRegistry(folder: string): Promise<NpmRegistry> {
     log: { type: 'stdout', format: 'pretty', level: 'warn' },
   };
   writeFileSync(join(folder, 'config.yaml'), JSON.stringify(config));
+  // Verdaccio does not say which port it was given.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const child = spawn(
@@ -55,17 +56,6 @@ export async function startNpmRegistry(folder: string): Promise<NpmRegistry> {
       await ended;
     },
   };
-}
-
-/** Verdaccio does not say which port it was given, so it gets one that was free just now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 async function untilListening(stdout: NodeJS.ReadableStream, url: string): Promise<void> {

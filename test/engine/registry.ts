@@ -13,7 +13,7 @@ import { locked } from './lock.ts';
 /** Podman has to know beforehand where a registry without a certificate may be, so the choice is small. */
 export const registryPorts = [5971, 5972, 5973, 5974, 5975, 5976, 5977, 5978] as const;
 
-const startDeadlineMs = 15_000;
+const startDeadlineMs = 120_000;
 
 export interface Registry extends AsyncDisposable {
   /** `127.0.0.1:port`, the first part of the name of an image in it. */
@@ -93,7 +93,7 @@ async function push(api: EngineApi, image: string, host: string): Promise<string
 }
 
 async function answers(host: string): Promise<boolean> {
-  return fetch(`http://${host}/v2/`, { signal: AbortSignal.timeout(1_000) }).then(
+  return fetch(`http://${host}/v2/`, { signal: AbortSignal.timeout(10_000) }).then(
     (response) => response.ok,
     () => false,
   );

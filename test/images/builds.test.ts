@@ -29,11 +29,11 @@ interface Workshop extends AsyncDisposable {
   build(onEvent?: (event: BuildEvent) => void, signal?: AbortSignal): Promise<BuiltImage>;
 }
 
-async function workshop(socket: string, version: string, timeoutMs = 120_000): Promise<Workshop> {
+async function workshop(socket: string, version: string, timeoutMs = 300_000): Promise<Workshop> {
   await using opened = new AsyncDisposableStack();
   const options = opened.use(await testOptions({ dockerSocket: socket }));
   const runtime = dockerRuntime(options, options.docker);
-  const pulls = new RunImages({ pullDeadlineMs: 30_000 });
+  const pulls = new RunImages({ pullDeadlineMs: 120_000 });
   const ledger = opened.use(new Ledger(join(options.folder, 'ledger.db'), [imageChapter, eventChapter]));
   const events = new EventLog(ledger, { keep: 100, log: noLog });
   const recipes = join(options.folder, 'recipes');
@@ -80,7 +80,7 @@ describe.each(['docker', 'podman'] as const)('builds on %s', (name) => {
   const at = engine.available ? it : it.skip;
   const why = engine.available ? '' : ` (skipped: ${engine.reason})`;
   const socket = engine.available ? engine.socket : '';
-  const patience = { timeout: 240_000 };
+  const patience = { timeout: 420_000 };
   // Podman goes on with a step whose caller has left, until its end.
   const cancels = engine.available && name === 'docker' ? it : it.skip;
   const whyNot = name === 'docker' ? why : ' (skipped: Podman ends a build with its step)';

@@ -37,11 +37,11 @@ describe.skipIf(!docker.available)(`images of Geode, built by Docker${skipped}`,
       GEODE_RUNTIME_NAME: 'docker',
       GEODE_SANDBOX_READY: '0',
     });
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     for (const name of ['full', 'agent', 'base']) await home?.run(['image', 'rm', name]);
     await home?.[Symbol.asyncDispose]();
-  }, 120_000);
+  }, 300_000);
 
   it('AGT-6: builds base, agent and full from a given base without a container registry, and reports progress', {
     timeout: 900_000,

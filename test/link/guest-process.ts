@@ -47,7 +47,7 @@ export async function startGuest(): Promise<GuestProcess> {
     options,
     child,
     async open() {
-      const link = await Link.open(options(), { deadlineMs: 10_000 });
+      const link = await Link.open(options(), { deadlineMs: 60_000 });
       links.push(link);
       return link;
     },

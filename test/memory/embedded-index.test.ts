@@ -168,7 +168,7 @@ describe('rows of vectors', () => {
       const two = found(rows, vectorOf(1, dimensions), { rows: Int32Array.of(5, 9), owners: null });
       expect([...two.keys()]).toEqual([5, 9]);
     },
-    60_000,
+    240_000,
   );
 
   it('finds nearly all of the nearest vectors, with a centre, a mask and removed rows', () => {
@@ -203,7 +203,7 @@ describe('rows of vectors', () => {
       }
       expect(right).toBeGreaterThanOrEqual(98);
     }
-  }, 60_000);
+  }, 240_000);
 
   it('finds vectors that are nearer than thousands of identical ones', () => {
     const centre = new Float32Array(384);
@@ -235,7 +235,7 @@ describe('rows of vectors', () => {
       expect([...products.keys()].filter(nearer)).toHaveLength(8);
       expect(products.size).toBeLessThan(12_000);
     }
-  }, 60_000);
+  }, 240_000);
 
   it('accepts an empty set, and vectors equal to the centre', () => {
     const centre = vectorOf(1, 384);

@@ -50,7 +50,7 @@ async function registry(change: (folder: string) => void = () => {}) {
   };
 }
 
-describe('ONNX Runtime without an installation of it (MEM-3)', { timeout: 120_000 }, () => {
+describe('ONNX Runtime without an installation of it (MEM-3)', { timeout: 300_000 }, () => {
   it('keeps the two files that are needed, fetched once with progress, and embeds with them', async (context) => {
     const files = await cachedModel(localModels[0], await modelOrSkip(context));
     await using server = await registry();

@@ -33,7 +33,7 @@ describe('kill -9 while three writers store and forget (MEM-5, REL-1)', () => {
       }
       expect(expected.size).toBeGreaterThan(0);
     },
-    60_000 + rounds * 10_000,
+    120_000 + rounds * 30_000,
   );
 
   it.skipIf(qdrantMissing !== null)(
@@ -48,7 +48,7 @@ describe('kill -9 while three writers store and forget (MEM-5, REL-1)', () => {
         await check(file, expected, server);
       }
     },
-    120_000 + rounds * 5_000,
+    240_000 + rounds * 10_000,
   );
 });
 
@@ -86,7 +86,7 @@ async function check(file: string, expected: Expected, server?: QdrantServer): P
   await using store = openMemory({
     file,
     embedder: wordEmbedder(),
-    ...(server === undefined ? {} : { qdrant: { url: server.url } }),
+    ...(server === undefined ? {} : { qdrant: { url: server.url, timeoutMs: 60_000 } }),
   });
   const memory = store.in('alice');
   await store.settled();

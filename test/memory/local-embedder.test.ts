@@ -162,7 +162,7 @@ describe('the local model', () => {
       const said = execFileSync(process.execPath, [script, models, String(waitMs)], { encoding: 'utf8' });
       expect(said).toBe('stopped');
     }
-  }, 120_000);
+  }, 300_000);
 
   it('writes no files outside of its cache (MEM-3)', async (context) => {
     const models = await modelOrSkip(context);
@@ -176,7 +176,7 @@ describe('the local model', () => {
     });
     expect(dimensions).toBe('384');
     expect([...readdirSync(home), ...readdirSync(temporary)]).toEqual([]);
-  }, 60_000);
+  }, 240_000);
 });
 
 describe('memory without a model', () => {
@@ -197,12 +197,12 @@ describe('memory without a model', () => {
     expect(await store.health()).toMatchObject({ state: 'degraded', pending: 1 });
 
     cpSync(models, cache, { recursive: true });
-    await expect.poll(async () => (await store.health()).pending, { timeout: 60_000 }).toBe(0);
+    await expect.poll(async () => (await store.health()).pending, { timeout: 180_000 }).toBe(0);
     const whole = await memory.recall({ text: 'an animal on a road over water' });
     expect(whole.degraded).toEqual([]);
     expect(whole.results[0]).toMatchObject({ entry: { key: 'z' }, why: { dense: { rank: 1 } } });
     expect((await store.health()).state).toBe('up');
-  }, 120_000);
+  }, 300_000);
 
   it('answers and stops without waiting for a silent download source (MEM-4)', async () => {
     using folder = temporaryFolder();
@@ -227,5 +227,5 @@ describe('memory without a model', () => {
     }
     silent.closeAllConnections();
     silent.close();
-  }, 30_000);
+  }, 180_000);
 });

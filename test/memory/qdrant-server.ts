@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../free-port.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 export interface QdrantServer extends AsyncDisposable {
@@ -82,7 +82,7 @@ export async function startQdrant({ bootstrap }: { bootstrap?: string | null } =
   };
 }
 
-const START_MS = 30_000;
+const START_MS = 120_000;
 
 async function answering(url: string, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + START_MS;
@@ -95,14 +95,4 @@ async function answering(url: string, child: ChildProcess): Promise<void> {
     await delay(50);
   }
   throw new Error(`Qdrant at ${url} did not start (exit code ${child.exitCode}).`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('No port is free.');
-  return address.port;
 }

@@ -16,10 +16,12 @@ describe.skipIf(qdrantMissing !== null)(
     let server: QdrantServer;
     beforeAll(async () => {
       server = await startQdrant();
-    }, 60_000);
-    afterAll(() => server[Symbol.asyncDispose](), 60_000);
+    }, 300_000);
+    afterAll(() => server[Symbol.asyncDispose](), 180_000);
 
-    memoryContract('Qdrant', (options) => openMemory({ ...options, qdrant: { url: server.url } }));
+    memoryContract('Qdrant', (options) =>
+      openMemory({ ...options, qdrant: { url: server.url, timeoutMs: 60_000 } }),
+    );
 
     const entry = (content: string, key: string) => ({ content, key, category: 'core', source: 'test' });
 
@@ -30,7 +32,7 @@ describe.skipIf(qdrantMissing !== null)(
       await using store = openMemory({
         file: `${folder.path}/m.db`,
         embedder,
-        qdrant: { url: own.url, timeoutMs: 1_000 },
+        qdrant: { url: own.url, timeoutMs: 60_000 },
       });
       const memory = store.in('alice');
       await memory.store(entry('apples are red', 'a'));
@@ -44,14 +46,14 @@ describe.skipIf(qdrantMissing !== null)(
       expect(health.state).toBe('degraded');
       expect(health.pending).toBeGreaterThan(0);
       await own.start();
-      await expect.poll(async () => (await store.health()).pending, { timeout: 30_000 }).toBe(0);
+      await expect.poll(async () => (await store.health()).pending, { timeout: 120_000 }).toBe(0);
       const whole = await memory.recall({ text: 'green apples' });
       expect(whole.degraded).toEqual([]);
       expect(whole.results[0]).toMatchObject({
         entry: { key: 'b' },
         why: { dense: { rank: 1 }, keyword: { rank: 1 } },
       });
-    }, 60_000);
+    }, 300_000);
 
     it('rebuilds a deleted collection (MEM-5)', async () => {
       using folder = temporaryFolder();
@@ -60,7 +62,7 @@ describe.skipIf(qdrantMissing !== null)(
       await using store = openMemory({
         file: `${folder.path}/m.db`,
         embedder,
-        qdrant: { url: server.url, collection },
+        qdrant: { url: server.url, collection, timeoutMs: 60_000 },
       });
       const memory = store.in('alice');
       await memory.storeMany(Array.from({ length: 20 }, (_, i) => entry(`pear ${i}`, `p${i}`)));
@@ -71,10 +73,10 @@ describe.skipIf(qdrantMissing !== null)(
         if (name.startsWith(collection)) await client.deleteCollection(name);
       expect((await memory.recall({ text: 'pear 7' })).results[0]?.entry.key).toBe('p7');
       await expect
-        .poll(async () => (await memory.recall({ text: 'pear 7' })).degraded, { timeout: 10_000 })
+        .poll(async () => (await memory.recall({ text: 'pear 7' })).degraded, { timeout: 120_000 })
         .toEqual([]);
       expect(await memory.recall({ text: 'pear 7' })).toMatchObject({ total: 20 });
-    }, 30_000);
+    }, 300_000);
 
     it('does not wait for a Qdrant that is slow (MEM-4)', async () => {
       using folder = temporaryFolder();
@@ -98,7 +100,7 @@ describe.skipIf(qdrantMissing !== null)(
       expect(degraded).toHaveLength(2);
       slow.closeAllConnections();
       slow.close();
-    }, 30_000);
+    }, 300_000);
 
     it('a cluster of three that loses a node still answers and takes writes (MEM-2)', async () => {
       using folder = temporaryFolder();
@@ -109,7 +111,7 @@ describe.skipIf(qdrantMissing !== null)(
       await expect
         .poll(
           async () => Object.keys(Object(await client.api().clusterStatus({})).data.result.peers).length,
-          { timeout: 20_000 },
+          { timeout: 120_000 },
         )
         .toBe(3);
       await using embedder = wordEmbedder();
@@ -127,8 +129,8 @@ describe.skipIf(qdrantMissing !== null)(
         expect(results[0]?.entry.key).toBe(`p${i}`);
       }
       await memory.store(entry('a late plum', 'late'));
-      await expect.poll(async () => (await store.health()).pending, { timeout: 30_000 }).toBe(0);
+      await expect.poll(async () => (await store.health()).pending, { timeout: 120_000 }).toBe(0);
       expect(second.url).not.toBe(third.url);
-    }, 120_000);
+    }, 300_000);
   },
 );

@@ -10,7 +10,11 @@ type Reply = (response: ServerResponse, input: readonly string[]) => void;
 const request = z.object({ model: z.literal('m'), input: z.array(z.string()) });
 
 /** A server that checks what it is asked and plays its replies in order, the last one for ever. */
-async function scripted(provider: RemoteEmbedderOptions['provider'], ...replies: Reply[]) {
+async function scripted(
+  provider: RemoteEmbedderOptions['provider'],
+  replies: readonly Reply[],
+  timeoutMs = 60_000,
+) {
   const seen: { path: string | undefined; authorization: string | undefined }[] = [];
   const server = createServer(async (incoming: IncomingMessage, response) => {
     const { input } = request.parse(JSON.parse(await text(incoming)));
@@ -28,7 +32,7 @@ async function scripted(provider: RemoteEmbedderOptions['provider'], ...replies:
     dimensions: 2,
     baseUrl,
     apiKey: 'key-123456',
-    timeoutMs: 300,
+    timeoutMs,
   });
   return {
     embedder,
@@ -55,9 +59,11 @@ const ollama: Reply = (response, input) =>
 const slowDown: Reply = (response) =>
   json(response, { error: { message: 'slow down' } }, 429, { 'retry-after': '0.01' });
 
+const hangs: Reply = () => undefined;
+
 describe('embedding through a service (MEM-3)', () => {
   it('speaks the OpenAI format, keeps the order and makes unit vectors', async () => {
-    await using server = await scripted('openai', openAi);
+    await using server = await scripted('openai', [openAi]);
     const vectors = await server.embedder.embed(['a', 'bbb'], 'entry');
     expect(vectors.map((vector) => [...vector])).toEqual([
       [1, 0],
@@ -67,13 +73,13 @@ describe('embedding through a service (MEM-3)', () => {
   });
 
   it('speaks the Ollama format', async () => {
-    await using server = await scripted('ollama', ollama);
+    await using server = await scripted('ollama', [ollama]);
     expect([...((await server.embedder.embed(['abc'], 'query'))[0] ?? [])]).toEqual([0, 1]);
     expect(server.seen[0]?.path).toBe('/api/embed');
   });
 
   it('retries after a rate limit and after a server error', async () => {
-    await using server = await scripted('openai', slowDown, (response) => json(response, {}, 503), openAi);
+    await using server = await scripted('openai', [slowDown, (response) => json(response, {}, 503), openAi]);
     expect(await server.embedder.embed(['a'], 'entry')).toHaveLength(1);
     expect(server.seen).toHaveLength(3);
   });
@@ -100,22 +106,22 @@ describe('embedding through a service (MEM-3)', () => {
       1,
     ],
     ['a limit that never ends', slowDown, /429/, 4],
-    ['a server that hangs', () => undefined, /in time/, 4],
+    ['a server that hangs', hangs, /in time/, 4],
     ['a connection that breaks', (response) => response.destroy(), /./, 4],
   ])(
     'fails with embedder_failed and the reason on %s',
     async (_what, reply, reason, calls) => {
-      await using server = await scripted('openai', reply);
+      await using server = await scripted('openai', [reply], reply === hangs ? 300 : undefined);
       const failure = await server.embedder.embed(['a'], 'entry').catch((thrown: unknown) => thrown);
       expect(failure).toMatchObject({ code: 'embedder_failed', message: expect.stringMatching(reason) });
       expect(String(failure)).not.toContain('key-123456');
       expect(server.seen).toHaveLength(calls);
     },
-    20_000,
+    120_000,
   );
 
   it('stops when the caller cancels', async () => {
-    await using server = await scripted('openai', () => undefined);
+    await using server = await scripted('openai', [() => undefined]);
     const giveUp = AbortSignal.timeout(50);
     await expect(server.embedder.embed(['a'], 'entry', { signal: giveUp })).rejects.toMatchObject({
       code: 'cancelled',

@@ -117,6 +117,6 @@ describe('the memory file', () => {
         execFileSync('umount', ['-l', folder.path]);
       }
     },
-    60_000,
+    240_000,
   );
 });

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { patience } from '../cli/sandbox-home.ts';
-import { eventually } from '../contracts/harness.ts';
+import { begunBeforeTimeout, eventually } from '../contracts/harness.ts';
 import { imageTag } from '../engine/index.ts';
 import { testImages } from './harness.ts';
 
@@ -74,7 +74,9 @@ describe.skipIf(!docker.available)(`RUN-1: geode run${reason}`, patience, () => 
   });
 
   it('stops at the timeout with code 124 and the reason', async () => {
-    const { stdout, stderr, code } = await run(['--timeout', '1', 'shell', '-c', 'echo so far; sleep 100']);
+    const { stdout, stderr, code } = await begunBeforeTimeout(1_000, (timeoutMs) =>
+      run(['--timeout', `${timeoutMs / 1_000}`, 'shell', '-c', 'echo so far; sleep 100']),
+    );
     expect({ stdout, code }).toEqual({ stdout: 'so far\n', code: 124 });
     expect(stderr).toContain('timed out');
   });

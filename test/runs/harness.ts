@@ -3,7 +3,7 @@ import { createRuns, type Runs, type RunsOptions } from '../../src/runs/index.ts
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
 import type { LanguageName } from '../../src/seams/run.ts';
 import type { Capabilities, Runtime } from '../../src/seams/runtime.ts';
-import { testOptions, type World } from '../contracts/harness.ts';
+import { availableOf, testOptions, type World } from '../contracts/harness.ts';
 
 /** Images that hold the languages' toolchains here, where none can be pulled. */
 export const testImages: Readonly<Record<LanguageName, string>> = {
@@ -31,8 +31,7 @@ export async function openRuns(
 ): Promise<RunsHarness> {
   const options = await testOptions(world);
   const runtime = make(options);
-  const found = await runtime.probe();
-  if (!found.available) throw new Error(`the ${runtime.name} runtime is not available: ${found.reason}`);
+  const found = await availableOf(runtime);
   const runs = createRuns({
     runtimes: [runtime],
     choose: async () => runtime,

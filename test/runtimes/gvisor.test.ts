@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import { egressContract } from '../contracts/egress.ts';
-import { fixtureText, type Harness, openHarness } from '../contracts/harness.ts';
+import { begunBeforeTimeout, fixtureText, type Harness, openHarness } from '../contracts/harness.ts';
 import { ensureGvisor } from '../engine/index.ts';
 
 const { docker } = inject('engines');
@@ -65,10 +65,9 @@ describe.skipIf(!docker.available)(
 
     it('PROC-3: a timeout is final there too', async () => {
       const sandbox = await harness.open();
-      const result = await sandbox.exec({
-        argv: ['/bin/sh', '-c', 'echo begun; sleep 1000'],
-        timeoutMs: 500,
-      });
+      const result = await begunBeforeTimeout(500, (timeoutMs) =>
+        sandbox.exec({ argv: ['/bin/sh', '-c', 'echo begun; sleep 1000'], timeoutMs }),
+      );
       expect(result).toMatchObject({ timedOut: true, stdout: 'begun\n' });
       const { processes, disowned } = await sandbox.processes();
       expect([...processes.filter(({ state }) => state === 'running'), ...disowned]).toEqual([]);

@@ -6,7 +6,7 @@ import { bubblewrapRuntime } from '../../src/runtimes/bubblewrap/bubblewrap.ts';
 import { dockerRuntime } from '../../src/runtimes/docker/docker.ts';
 import type { RuntimesOptions } from '../../src/runtimes/index.ts';
 import type { Runtime } from '../../src/seams/runtime.ts';
-import { eventually, type TestOptions, testOptions } from '../contracts/harness.ts';
+import { availableOf, type TestOptions, testOptions } from '../contracts/harness.ts';
 
 const { docker, podman, bubblewrap } = inject('engines');
 const onEngine = (options: RuntimesOptions) => dockerRuntime(options, options.docker);
@@ -117,8 +117,7 @@ describe.skipIf(!podman.available)(
       });
       const source = join(options.folder, 'shown');
       await mkdir(source);
-      // A busy machine may need long until an engine answers its first request.
-      await eventually(async () => (await runtime.probe()).available, 'Podman', 60_000);
+      await availableOf(runtime);
       for (const target of ['/data,rw=true', '/data,suid', '/data,bind-propagation=rshared']) {
         await expect(runtime.open({ mounts: [{ source, target }] })).rejects.toMatchObject({
           code: 'mount_refused',

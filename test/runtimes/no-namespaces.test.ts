@@ -49,7 +49,7 @@ describe('the reason why there are no namespaces', () => {
 const missing = !docker.available ? docker.reason : !bubblewrap.available ? bubblewrap.reason : undefined;
 const skipped = missing === undefined ? '' : ` (skipped: ${missing})`;
 
-describe.skipIf(missing !== undefined)(`a host inside a container${skipped}`, { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)(`a host inside a container${skipped}`, { timeout: 300_000 }, () => {
   const repository = fileURLToPath(new URL('../..', import.meta.url));
   const probeWith = async (options: readonly string[]): Promise<unknown> => {
     const socket = docker.available ? docker.socket : '';

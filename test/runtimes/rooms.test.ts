@@ -40,7 +40,7 @@ describe('rooms', () => {
     const sandbox = await harness.open();
     const [mine] = await Promise.all([
       harness.runtime.adopt(sandbox.id),
-      delay(300).then(() => sandbox.release()),
+      delay(100).then(() => sandbox.release()),
     ]);
     expect((await mine.exec({ argv: ['echo', 'mine'] })).stdout).toBe('mine\n');
     await mine.stop();

@@ -3,7 +3,7 @@ import { roomOf } from '../../src/runtimes/rooms.ts';
 import type { PersistentSandbox, Sandboxes, SandboxStatus } from '../../src/seams/persistent.ts';
 import type { RuntimeName } from '../../src/seams/runtime.ts';
 import type { Sandbox } from '../../src/seams/sandbox.ts';
-import type { Harness, World } from '../contracts/harness.ts';
+import { availableOf, type Harness, type World } from '../contracts/harness.ts';
 import { sandboxWorld } from './world.ts';
 
 const user = 'somebody';
@@ -12,8 +12,7 @@ const user = 'somebody';
 export async function openPersistentHarness(name: RuntimeName, world: World = {}): Promise<Harness> {
   const place = await sandboxWorld(name, world);
   const { runtime, options } = place;
-  const found = await runtime.probe();
-  if (!found.available) throw new Error(`the ${name} runtime is not available: ${found.reason}`);
+  const found = await availableOf(runtime);
   let hosting: Promise<Sandboxes> | undefined;
   const mine = async () => {
     hosting ??= place.host();

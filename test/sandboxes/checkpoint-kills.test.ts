@@ -36,7 +36,7 @@ describe.skipIf(!docker.available)('OCI-3 OCI-4 OCI-5: hosts that are killed whi
   afterAll(() => rm(images, { recursive: true, force: true }));
 
   it(`the sandbox and its finished checkpoints survive each of ${rounds} kills, and nothing else is left (seed ${seed})`, {
-    timeout: 120_000 + rounds * 30_000,
+    timeout: 240_000 + rounds * 60_000,
   }, async () => {
     const { folder, stateDir } = await testOptions(world);
     const random = generator(seed);

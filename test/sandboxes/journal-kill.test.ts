@@ -18,16 +18,18 @@ it(
     const folder = mkdtempSync(join(tmpdir(), 'geode-journals-'));
     try {
       const written = new Map<string, number>();
-      for (let round = 0; round < rounds; round += 1) {
+      const isRotated = () => Math.max(0, ...written.values()) > journalPolicy.keepBytes;
+      // On a slow machine the writer needs more of them until a journal has lost its middle.
+      for (let round = 0; round < rounds || (!isRotated() && round < 10 * rounds); round += 1) {
         await writeAndKill(folder, round, written);
         check(folder, written);
       }
-      expect(Math.max(...written.values())).toBeGreaterThan(journalPolicy.keepBytes);
+      expect(isRotated()).toBe(true);
     } finally {
       rmSync(folder, { recursive: true });
     }
   },
-  60_000 + rounds * 5_000,
+  120_000 + rounds * 20_000,
 );
 
 async function writeAndKill(folder: string, round: number, written: Map<string, number>): Promise<void> {

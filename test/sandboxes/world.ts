@@ -52,7 +52,7 @@ export async function sandboxWorld(name: RuntimeName, world: World = {}): Promis
 export async function hostIn(folder: string, world: World, name: RuntimeName): Promise<Sandboxes> {
   const options = await optionsIn(folder, world);
   const pool = { floor: 1, ceiling: 2 };
-  return openSandboxes({ ...hostOptions(runtimeNamed(name, options), options), pool, waitMs: 5_000 });
+  return openSandboxes({ ...hostOptions(runtimeNamed(name, options), options), pool, waitMs: 60_000 });
 }
 
 export async function runtimeIn(folder: string, world: World, name: RuntimeName): Promise<Runtime> {

@@ -14,8 +14,11 @@ const (
 	killPause    = time.Millisecond
 	// quietScans is how often in a row nothing may be found: one scan can miss a process that is born and
 	// moves while /proc is read.
-	quietScans  = 2
-	stopGrace   = 300 * time.Millisecond
+	quietScans = 2
+	// stopLooks is how often Stop looks whether everything has ended by itself, stopPause apart. It counts looks
+	// and not time: while the whole machine stands still, time passes for nobody.
+	stopLooks   = 100
+	stopPause   = 5 * time.Millisecond
 	deleteGrace = 200 * time.Millisecond
 )
 
@@ -162,8 +165,8 @@ func (t *Table) Stop() {
 	// SIGCONT, because a stopped process does not hear SIGTERM.
 	everyone(syscall.SIGTERM)
 	everyone(syscall.SIGCONT)
-	for grace := time.Now().Add(stopGrace); time.Now().Before(grace) && everyone(0); {
-		time.Sleep(5 * time.Millisecond)
+	for looks := 0; looks < stopLooks && everyone(0); looks++ {
+		time.Sleep(stopPause)
 	}
 	killEveryone()
 }

@@ -43,7 +43,7 @@ export function storingContract(scene: () => MemoryScene): void {
         expect.arrayContaining([{ half: 'dense', reason: expect.stringContaining('not yet') }]),
       );
       embedder.down = null;
-      await expect.poll(async () => (await store.health()).pending, { timeout: 5_000 }).toBe(0);
+      await expect.poll(async () => (await store.health()).pending, { timeout: 60_000 }).toBe(0);
       const late = await memory.recall({ text: 'flour' });
       expect(late.degraded).toEqual([]);
       expect(late.results[0]?.why.dense).not.toBeNull();
@@ -72,7 +72,7 @@ export function storingContract(scene: () => MemoryScene): void {
       await storing;
       expect(answeredMeanwhile).toBeGreaterThan(0);
       expect((await memory.list({ limit: 1 })).total).toBe(1_001);
-    }, 60_000);
+    }, 180_000);
 
     it('makes the next version under the same key and keeps created_at and the history (MEM-1, MEM-8)', async () => {
       const { memory, keysOf, clock } = scene();

@@ -18,7 +18,7 @@ export function upkeepContract(scene: () => MemoryScene): void {
       ]);
       expect(answer.results[0]?.why).toMatchObject({ dense: null, keyword: { share: 1 } });
       embedder.down = null;
-      await expect.poll(async () => (await store.health()).pending, { timeout: 5_000 }).toBe(0);
+      await expect.poll(async () => (await store.health()).pending, { timeout: 60_000 }).toBe(0);
       const whole = await memory.recall({ text: 'green apples' });
       expect(whole.degraded).toEqual([]);
       expect(whole.results[0]?.why.dense).not.toBeNull();

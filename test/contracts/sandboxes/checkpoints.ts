@@ -151,13 +151,9 @@ export function sandboxCheckpointsContract(open: () => Promise<SandboxWorld>): v
 
     it('OCI-4: by policy an idle sandbox hibernates with its waiting processes, and a working sandbox does not', () =>
       hosting(async (first, world) => {
-        await first[Symbol.asyncDispose]();
-        const policy = { idleMs: 1_500, removeMs: null, idle: 'hibernate' } as const;
-        // Each look costs some CPU, so they are far apart.
-        await using sandboxes = await world.host({ policy, sweepEveryMs: 1_000 });
-        const mine = sandboxes.of('ann');
+        // Under a host without a policy: on a slow machine one is idle while the other is made.
         const [waiting, working] = await Promise.all(
-          ['waiting', 'working'].map((chat) => mine.getOrCreate(chat)),
+          ['waiting', 'working'].map((chat) => first.of('ann').getOrCreate(chat)),
         );
         const reader = 'word = "kept"; print(word, input(), flush=True)';
         const process = await waiting?.spawn({
@@ -166,6 +162,11 @@ export function sandboxCheckpointsContract(open: () => Promise<SandboxWorld>): v
           timeoutMs: null,
         });
         await working?.spawn({ argv: ['sh', '-c', 'while :; do :; done'], timeoutMs: null });
+        await first[Symbol.asyncDispose]();
+        const policy = { idleMs: 1_500, removeMs: null, idle: 'hibernate' } as const;
+        // Each look costs some CPU, so they are far apart.
+        await using sandboxes = await world.host({ policy, sweepEveryMs: 1_000 });
+        const mine = sandboxes.of('ann');
         const stateOf = async (chat: string) => (await mine.inspect(chat)).state;
         await eventually(
           async () => (await stateOf('waiting')) === 'hibernated',

@@ -153,7 +153,7 @@ export function hostsContract(open: () => Promise<SandboxWorld>): void {
         expect(refusal).toMatchObject({ code: 'ledger_held', details: { pid: process.pid } });
         expect(refusal.hint).toContain(`kill ${process.pid}`);
         setTimeout(() => void sandboxes[Symbol.asyncDispose](), 100);
-        const next = await world.host({ waitMs: 10_000 });
+        const next = await world.host({ waitMs: 60_000 });
         await next.of('ann').getOrCreate('chat');
       }));
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { begunBeforeTimeout } from '../../contracts/harness.ts';
 import type { Bench } from '../language-suite.ts';
 
 /**
@@ -18,7 +19,8 @@ export function briefBehaviour({ language, show, run }: Bench): void {
   });
 
   it('RUN-4: stops an endless loop at its timeout, and keeps its earlier output', async () => {
-    expect(await show('loop', [], { timeoutMs: 2_000 })).toMatchObject({
+    const result = await begunBeforeTimeout(2_000, (timeoutMs) => show('loop', [], { timeoutMs }));
+    expect(result).toMatchObject({
       outcome: 'timed-out',
       timedOut: true,
       stdout: 'partial\n',

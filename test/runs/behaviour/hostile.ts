@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../../contracts/harness.ts';
+import { begunBeforeTimeout, eventually } from '../../contracts/harness.ts';
 import type { Bench } from '../language-suite.ts';
 
 const megabyte = 1024 ** 2;
@@ -9,7 +9,7 @@ const megabyte = 1024 ** 2;
 export function hostileBehaviour({ harness, show }: Bench): void {
   describe('hostile', () => {
     it('RUN-4: stops an endless loop at its timeout, and keeps its earlier output', async () => {
-      const result = await show('loop', [], { timeoutMs: 1_000 });
+      const result = await begunBeforeTimeout(1_000, (timeoutMs) => show('loop', [], { timeoutMs }));
       expect(result).toMatchObject({
         outcome: 'timed-out',
         success: false,
@@ -21,7 +21,7 @@ export function hostileBehaviour({ harness, show }: Bench): void {
 
     it('RUN-4: after a timeout nothing of it runs, not even what left its session', async () => {
       const mark = newMark();
-      const result = await show('stubborn', [mark], { timeoutMs: 1_000 });
+      const result = await begunBeforeTimeout(1_000, (timeoutMs) => show('stubborn', [mark], { timeoutMs }));
       expect(result).toMatchObject({ outcome: 'timed-out', stdout: 'started\n' });
       expect(processesSaying(mark)).toEqual([]);
       expect(await harness().runtime.traces()).not.toContain(result.sandbox.id);
@@ -40,7 +40,9 @@ export function hostileBehaviour({ harness, show }: Bench): void {
 
     it('RUN-5: endless output is cut, counted, and does not grow the host', async () => {
       const before = process.memoryUsage().rss;
-      const result = await show('forever', [], { timeoutMs: 1_500, outputLimitBytes: 100_000 });
+      const result = await begunBeforeTimeout(1_500, (timeoutMs) =>
+        show('forever', [], { timeoutMs, outputLimitBytes: 100_000 }),
+      );
       expect(result).toMatchObject({ outcome: 'timed-out', truncated: true });
       expect(result.stdout.length).toBe(100_000);
       expect(result.dropped.stdout).toBeGreaterThan(0);
@@ -49,7 +51,7 @@ export function hostileBehaviour({ harness, show }: Bench): void {
 
     it('RT-12 RUN-3: a memory bomb is killed, with the reason', async ({ skip }) => {
       skip(!harness().capabilities.limits.memory, 'this runtime cannot limit memory');
-      const result = await show('memory', [], { timeoutMs: 30_000 });
+      const result = await show('memory', [], { timeoutMs: 120_000 });
       expect(result).toMatchObject({
         outcome: 'out-of-memory',
         success: false,
@@ -60,7 +62,7 @@ export function hostileBehaviour({ harness, show }: Bench): void {
 
     it('RUN-4: a fork bomb stops at the process limit', async ({ skip }) => {
       skip(!harness().capabilities.limits.pids, 'this runtime cannot limit processes');
-      const result = await show('forks', [], { timeoutMs: 60_000, limits: { pids: 64 } });
+      const result = await show('forks', [], { timeoutMs: 120_000, limits: { pids: 64 } });
       // An interpreter that needs a thread for its report may fail at the process limit instead, with a message.
       expect(`${result.stdout}${result.stderr}`).toMatch(
         /^wall$|fork|thread|resource temporarily unavailable|EAGAIN/im,
@@ -75,7 +77,7 @@ export function hostileBehaviour({ harness, show }: Bench): void {
     });
 
     it('endless recursion ends by itself', async () => {
-      const { success, timedOut } = await show('recurse', [], { timeoutMs: 30_000 });
+      const { success, timedOut } = await show('recurse', [], { timeoutMs: 120_000 });
       expect({ success, timedOut }).toEqual({ success: false, timedOut: false });
     });
 

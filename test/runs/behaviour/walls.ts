@@ -39,7 +39,7 @@ export function wallsBehaviour({ harness, show }: Bench): void {
       const outer =
         own.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
       for (const host of ['127.0.0.1', outer]) {
-        expect((await show('connect', [host, port], { timeoutMs: 20_000 })).stdout, host).toBe(
+        expect((await show('connect', [host, port], { timeoutMs: 60_000 })).stdout, host).toBe(
           'unreachable\n',
         );
       }
