@@ -36,18 +36,17 @@ export function deliveryId({ user, name, seq }: Pick<DueDelivery, 'user' | 'name
 
 /** One attempt. Never throws. Any answer from 200 to 299 accepts the call; redirects are not followed. */
 export async function callWebhook(due: DueDelivery, options: CallOptions): Promise<CallResult> {
+  const { timeoutMs } = options;
+  const late = AbortSignal.timeout(timeoutMs);
   try {
-    return await send(due, options);
+    return await send(due, { ...options, signal: AbortSignal.any([options.signal, late]) });
   } catch (error) {
-    if (isTimeout(error)) return { status: null, error: `no answer within ${options.timeoutMs / 1000} s` };
+    if (late.aborted) return { status: null, error: `no answer within ${timeoutMs / 1000} s` };
     return { status: null, error: reasonOf(error).slice(0, longestError) };
   }
 }
 
-async function send(
-  due: DueDelivery,
-  { bind, allowed, timeoutMs, signal }: CallOptions,
-): Promise<CallResult> {
+async function send(due: DueDelivery, { bind, allowed, signal }: CallOptions): Promise<CallResult> {
   const { url, isPrivate } = webhookAddress(due.url, allowed);
   const id = deliveryId(due);
   const timestamp = Math.floor(Date.now() / 1000);
@@ -77,7 +76,7 @@ async function send(
       'webhook-timestamp': String(timestamp),
     },
     body: due.body,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    signal,
   });
   const { status } = response;
   if (status >= 200 && status < 300) {
@@ -99,8 +98,4 @@ async function ownRefusal(response: Response): Promise<string | undefined> {
   }
   const said = /"message":"Geode: ((?:[^"\\]|\\.)*)"/.exec(await response.text())?.[1];
   return said === undefined ? undefined : (JSON.parse(`"${said}"`) as string);
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && error.name === 'TimeoutError';
 }

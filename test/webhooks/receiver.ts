@@ -13,7 +13,7 @@ export interface Receiver extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
   readonly calls: readonly Received[];
-  /** The status of its answers from now on, and a header with each. */
+  /** The status of its answers from now on (0: it never answers), and a header with each. */
   answer: number;
   location: string | undefined;
 }
@@ -30,6 +30,7 @@ export async function startReceiver(): Promise<Receiver> {
       headers: request.headers,
       body: Buffer.concat(chunks).toString('utf8'),
     });
+    if (state.answer === 0) return;
     response.writeHead(state.answer, state.location === undefined ? {} : { location: state.location });
     response.end('{}');
   });

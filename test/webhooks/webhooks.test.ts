@@ -142,6 +142,16 @@ describe('webhooks', { timeout: 300_000 }, () => {
     expect(receiver.calls).toEqual([]);
   });
 
+  it('an attempt that gets no answer ends at its deadline, and says so', async () => {
+    await using receiver = await startReceiver();
+    await using world = await openWorld({ open: [receiver.port], timeoutMs: 300 });
+    receiver.answer = 0;
+    world.webhooks.set('ann', 'ops', { url: receiver.url });
+    world.events.emit('ann', { type: 'sandbox-pause', ...body });
+    const late = async () => world.webhooks.list('ann')[0]?.lastError ?? undefined;
+    expect(await eventually(late, 'the error', patienceMs)).toBe('no answer within 0.3 s');
+  });
+
   it('the queue is bounded, a removed address ends it, and nothing is sent while a webhook is off', async () => {
     await using receiver = await startReceiver();
     await using world = await openWorld({ open: [receiver.port] });
@@ -169,9 +179,11 @@ describe('webhooks', { timeout: 300_000 }, () => {
 async function openWorld({
   open,
   denied = [],
+  timeoutMs = 30_000,
 }: {
   readonly open: readonly number[];
   readonly denied?: readonly string[];
+  readonly timeoutMs?: number;
 }) {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(temporaryFolder());
@@ -202,7 +214,7 @@ async function openWorld({
         allow: open.map((port) => ({ host: '127.0.0.1', ports: [port], private: true })),
         deny,
       },
-      timeoutMs: 30_000,
+      timeoutMs,
       mostWaiting: 3,
       sends: true,
     }),
