@@ -15,7 +15,7 @@ import { thisMachine } from '../src/machine/machine.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 describe('documents', () => {
-  it('docs/commands.md equals the table of commands', async () => {
+  it('OPS-6: docs/commands.md equals the table of commands', async () => {
     const written = readFileSync(join(root, 'docs/commands.md'), 'utf8');
     expect(written, 'run npm run docs').toBe(await commandsDocument());
   });
@@ -25,11 +25,11 @@ describe('documents', () => {
     expect(written, 'run npm run docs').toBe(await commandList());
   }, 60_000);
 
-  it('docs/errors.md equals the catalogue', () => {
+  it('OPS-6: docs/errors.md equals the catalogue', () => {
     expect(readFileSync(join(root, 'docs/errors.md'), 'utf8'), 'run npm run docs').toBe(errorsDocument());
   });
 
-  it('docs/configuration.md equals the schema of the config', () => {
+  it('OPS-6: docs/configuration.md equals the schema of the config', () => {
     const written = readFileSync(join(root, 'docs/configuration.md'), 'utf8');
     expect(written, 'run npm run docs').toBe(configurationDocument());
   });
@@ -58,7 +58,7 @@ describe('documents', () => {
     expect(written, 'run npm run docs').toBe(hostSeccomp());
   });
 
-  it('docs/openapi.json equals the document of a host', async () => {
+  it('OPS-6: docs/openapi.json equals the document of a host', async () => {
     const written = readFileSync(join(root, 'docs/openapi.json'), 'utf8');
     expect(JSON.parse(written), 'run npm run docs').toEqual(JSON.parse(await openApiDocument()));
   }, 60_000);

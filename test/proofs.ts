@@ -94,6 +94,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     'test/host/backup-kills.test.ts',
   ],
   'OPS-3': ['test/host/upgrade.test.ts'],
+  'OPS-6': ['test/docs-examples.test.ts', 'test/documents.test.ts'],
   'SBX-1': persistent,
   'SBX-2': persistent,
   'SBX-3': persistent,

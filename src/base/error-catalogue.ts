@@ -209,7 +209,7 @@ export const errorCatalogue = {
   },
   forbidden: {
     status: 403,
-    hint: 'Use a key with the scope named in the message: `geode keys create --scope`.',
+    hint: 'Use a key with the scope named in the message: `geode keys create --scope SCOPE`.',
   },
   host_refused: {
     status: 403,

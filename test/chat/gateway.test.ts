@@ -1,17 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { telegramToken } from '../fixtures/telegram-server.ts';
 import { ended, gatewayWorld, lastSaid } from './gateway-world.ts';
 
 const patience = { timeout: 600_000 };
-
-/** The first lines for a shell in a document. */
-function exampleOf(file: string): string {
-  const document = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
-  const [, lines] = /```sh\n([\s\S]*?)```/.exec(document) ?? [];
-  if (lines === undefined) throw new Error(`${file} has no example`);
-  return lines;
-}
 
 const ann = 42;
 
@@ -39,8 +30,9 @@ it(
       .poll(() => telegram.messages.at(-1)?.file?.bytes.toString(), { timeout: 60_000 })
       .toBe('made in the sandbox\n');
 
-    // The example of docs/gateway.md, as it stands.
-    const example = await scene.shell(exampleOf('docs/gateway.md'));
+    const example = await scene.shell(
+      'echo "hello there" | geode chat plans; geode chat plans -m /status; geode chat ls; geode status',
+    );
     expect(example).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Hello to you\.\n/) });
     expect(example.stdout).toContain('Spent today: $0.00, ');
     expect(example.stdout).toMatch(/plans +web/);

@@ -8,35 +8,73 @@ export interface ConsoleCommand {
   readonly line: number;
 }
 
+/** Commands that this page's test does not run. Their words are checked. */
+interface ShownCommands {
+  readonly text: string;
+  readonly line: number;
+}
+
 export interface Examples {
   /** Commands in the order of the page. One shell runs all of them. */
   readonly commands: readonly ConsoleCommand[];
-  /** Reasons of the blocks that another test runs, or none: `<!-- not run here: … -->` above a block. */
-  readonly notRun: readonly string[];
+  /** Blocks that the named test runs: `<!-- not run here: test/… -->` above the block. */
+  readonly notRun: readonly (ShownCommands & { readonly reason: string })[];
+  /** Blocks of `sh`: commands for another machine. Their first line says what they need: `# Needs …`. */
+  readonly templates: readonly ShownCommands[];
+  /** Commands of Geode in a sentence. */
+  readonly inline: readonly ShownCommands[];
+  /** Lines of other blocks that look like a command. No page should have one. */
+  readonly stray: readonly ShownCommands[];
 }
 
 const mark = /^<!-- not run here: (.+) -->$/;
 const hidden = /^<!-- first:$/;
+const fence = /^ *(`{3,})(.*)$/;
+const programs =
+  'geode|npm|npx|node|docker|kubectl|helm|curl|wget|pip3?|python3?|git|sudo|systemctl|apt-get|claude';
+const command = new RegExp(`^\\s*(?:\\$ |(?:export |[A-Z_]+=\\S+ )*(?:${programs}) )`);
 
 /** A comment `<!-- first:` holds commands that the page does not show, such as files that it takes for granted. */
 export function examplesIn(page: string): Examples {
-  const commands: ConsoleCommand[] = [];
-  const notRun: string[] = [];
+  const examples = {
+    commands: [] as ConsoleCommand[],
+    notRun: [] as (ShownCommands & { reason: string })[],
+    templates: [] as ShownCommands[],
+    inline: [] as ShownCommands[],
+    stray: [] as ShownCommands[],
+  };
   const lines = page.split('\n');
   for (let at = 0; at < lines.length; at++) {
+    const [, ticks, language] = fence.exec(lines[at] ?? '') ?? [];
     if (hidden.test(lines[at] ?? '')) {
       const end = lines.indexOf('-->', at);
-      commands.push({ text: lines.slice(at + 1, end).join('\n'), output: ['…'], line: at + 1 });
+      examples.commands.push({ text: lines.slice(at + 1, end).join('\n'), output: ['…'], line: at + 1 });
       at = end;
-    } else if (lines[at] === '```console') {
-      const end = lines.indexOf('```', at + 1);
+    } else if (ticks !== undefined) {
+      const end = lines.findIndex((line, index) => index > at && line.trim() === ticks);
+      if (end === -1) throw new Error(`The block of line ${at + 1} has no end.`);
+      const inside = lines.slice(at + 1, end);
+      const line = at + 2;
       const reason = mark.exec(lines[at - 1] ?? '')?.[1];
-      if (reason === undefined) commands.push(...commandsOf(lines.slice(at + 1, end), at + 2));
-      else notRun.push(reason);
+      if (language === 'sh') examples.templates.push({ text: inside.join('\n'), line });
+      else if (language !== 'console') examples.stray.push(...strayIn(inside, line, language ?? ''));
+      else if (reason === undefined) examples.commands.push(...commandsOf(inside, line));
+      else {
+        const text = commandsOf(inside, line).map((each) => each.text);
+        examples.notRun.push({ reason, text: text.join('\n'), line });
+      }
       at = end;
+    } else {
+      const spans = (lines[at] ?? '').matchAll(/`(geode [^`]+)`/g);
+      examples.inline.push(...spans.map(([, text = '']) => ({ text, line: at + 1 })));
     }
   }
-  return { commands, notRun };
+  return examples;
+}
+
+function strayIn(lines: readonly string[], first: number, language: string): readonly ShownCommands[] {
+  if (!['', 'text', 'bash', 'shell', 'zsh'].includes(language)) return [];
+  return lines.flatMap((text, index) => (command.test(text) ? [{ text, line: first + index }] : []));
 }
 
 function commandsOf(lines: readonly string[], first: number): readonly ConsoleCommand[] {

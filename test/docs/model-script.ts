@@ -15,6 +15,7 @@ const answers: Readonly<Record<string, readonly Reply[]>> = {
     shell(`echo 'print("hello")' > hello.py && python3 hello.py`),
     { text: 'hello.py prints hello.' },
   ],
+  'hello there': [{ text: 'Hello to you.' }],
   'What does it print?': [{ text: 'hello' }],
   'which files are here?': [shell('ls'), { text: 'Two files: note.txt and primes.py.' }],
 };
