@@ -37,8 +37,11 @@ export const text = {
   login: {
     title: 'Log in',
     how: 'Run this on the machine where Geode runs, and open the link that it prints. A link works once, for 15 minutes.',
-    commands: ['geode dashboard', 'bin/geode.js dashboard'],
-    or: 'In a clone of the source:',
+    commands: [
+      { when: '', line: 'geode dashboard' },
+      { when: 'If there is no command geode:', line: 'npx geode-home dashboard' },
+      { when: 'In a clone of the source:', line: 'bin/geode.js dashboard' },
+    ],
     code: 'Link or code',
     submit: 'Log in',
   },

@@ -160,7 +160,7 @@ export const operationTable = {
   },
   sandboxes: {
     create: {"route":"POST /api/v1/sandboxes","sends":"json","gives":"json-or-events","bodyFree":{"env":true,"labels":true},"answerFree":{"labels":true},"eventFree":{"labels":true,"details":{"*":true}}},
-    list: {"route":"GET /api/v1/sandboxes","query":["users"],"gives":"json","field":"sandboxes","answerFree":{"sandboxes":{"labels":true}}},
+    list: {"route":"GET /api/v1/sandboxes","query":["users","usage"],"gives":"json","field":"sandboxes","answerFree":{"sandboxes":{"labels":true}}},
     inspect: {"route":"GET /api/v1/sandboxes/{chat}","gives":"json","answerFree":{"labels":true}},
     remove: {"route":"DELETE /api/v1/sandboxes/{chat}","gives":"json","field":"removed"},
     start: {"route":"POST /api/v1/sandboxes/{chat}/start","gives":"json","answerFree":{"labels":true}},

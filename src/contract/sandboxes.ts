@@ -88,6 +88,10 @@ const sandboxSchema = z
     active_at: z.number().describe('End of the last activity; the current time while it is active.'),
     kept_until: z.number(),
     thinking_until: z.number(),
+    usage: z
+      .object({ cpus: z.number(), memory_bytes: z.number(), memory_limit: z.number().nullable() })
+      .optional()
+      .describe('In a list with `usage`: average CPUs since the list before, and memory now.'),
   })
   .meta({ id: 'Sandbox' });
 
@@ -98,6 +102,11 @@ const sandboxListQuery = z.strictObject({
     .enum(['all'])
     .optional()
     .describe("Of all users: only on the host's own socket, for the operator."),
+  usage: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((value) => value === 'true')
+    .describe('Adds CPU and memory of the running sandboxes that answer at once.'),
 });
 
 const pullProgress = z.object({

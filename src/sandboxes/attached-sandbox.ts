@@ -5,7 +5,7 @@ import type { Log } from '../base/log.ts';
 import { Backpressure } from '../journals/backpressure.ts';
 import type { OpenHatch } from '../seams/egress.ts';
 import type { EventSink } from '../seams/events.ts';
-import type { SpawnOptions } from '../seams/persistent.ts';
+import type { SandboxUsage, SpawnOptions } from '../seams/persistent.ts';
 import type { Command, ExecOptions, ExecResult, ExitFacts, Process } from '../seams/process.ts';
 import type { Runtime } from '../seams/runtime.ts';
 import type { Activity, Sandbox } from '../seams/sandbox.ts';
@@ -21,6 +21,9 @@ const retryMs = 1_000;
 const patientTries = 3;
 const politeMs = 2_000;
 const askDeadlineMs = 5_000;
+/** A list does not wait longer for the measurement of a sandbox. */
+const useDeadlineMs = 100;
+const useSpanMs = 1_000;
 
 export interface AttachedOptions {
   readonly events: EventSink;
@@ -46,6 +49,7 @@ export class AttachedSandbox {
   #pausedSince = Date.now();
   #left = false;
   readonly #work = new WorkMeter();
+  #measured = { cpuMs: 0, uptimeMs: 0 };
   readonly #followed = new Map<string, Process>();
   readonly #following = new Set<Promise<void>>();
 
@@ -72,6 +76,25 @@ export class AttachedSandbox {
   get activity(): Activity {
     const { activity } = this.sandbox;
     return this.paused ? { open: 0, endedAt: Math.max(activity.endedAt, this.#pausedSince) } : activity;
+  }
+
+  /** Undefined while it is paused, or if it does not answer at once. */
+  async use({ signal }: Cancel): Promise<SandboxUsage | undefined> {
+    if (this.paused) return undefined;
+    const deadline = { ms: useDeadlineMs, what: 'Measuring the sandbox', signal };
+    const now = await within(deadline, (stop) => this.sandbox.metrics({ signal: stop })).catch(
+      () => undefined,
+    );
+    if (now === undefined) return undefined;
+    const before = this.#measured;
+    const spanMs = now.uptimeMs - before.uptimeMs;
+    // Two lists right after each other measure from the same moment.
+    if (spanMs >= useSpanMs) this.#measured = now;
+    return {
+      cpus: Math.max(now.cpuMs - before.cpuMs, 0) / Math.max(spanMs, 1),
+      memoryBytes: now.memoryBytes,
+      memoryLimit: this.sandbox.limits.memoryBytes ?? null,
+    };
   }
 
   /** For the sweep: looks whether its processes use the CPU. */

@@ -1,5 +1,5 @@
 import type { Cancel } from '../base/cancel.ts';
-import type { SandboxStatus } from '../seams/persistent.ts';
+import type { ListOptions, SandboxStatus, SandboxUsage } from '../seams/persistent.ts';
 import type { Runtime } from '../seams/runtime.ts';
 import type { AttachedSandbox } from './attached-sandbox.ts';
 import type { SandboxRow } from './sandbox-table.ts';
@@ -10,7 +10,7 @@ export async function readStates(
   entries: readonly SandboxRow[],
   runtimes: readonly Runtime[],
   heldOf: (id: string) => AttachedSandbox | undefined,
-  cancel: Cancel,
+  { usage: wanted = false, ...cancel }: ListOptions,
 ): Promise<readonly SandboxStatus[]> {
   const others = entries.filter(({ id }) => heldOf(id) === undefined);
   const answers = await Promise.all(
@@ -21,8 +21,18 @@ export async function readStates(
     }),
   );
   const facts = new Map(answers.flat().map((fact) => [fact.id, fact]));
+  const uses = new Map<string, SandboxUsage>();
+  const measure = async ({ id }: SandboxRow) => {
+    const use = await heldOf(id)?.use(cancel);
+    if (use !== undefined) uses.set(id, use);
+  };
+  if (wanted) await Promise.all(entries.map(measure));
   const now = Date.now();
-  return entries.map((entry) => statusOf(entry, heldOf(entry.id), facts.get(entry.id), now));
+  return entries.map((entry) => {
+    const status = statusOf(entry, heldOf(entry.id), facts.get(entry.id), now);
+    const usage = status.state === 'running' ? uses.get(entry.id) : undefined;
+    return usage === undefined ? status : { ...status, usage };
+  });
 }
 
 /** Asks only where sandboxes can hibernate. */

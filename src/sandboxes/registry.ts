@@ -5,7 +5,7 @@ import { KeyedTurns } from '../base/keyed-turns.ts';
 import { type Log, noLog } from '../base/log.ts';
 import type { Egress, EgressSpec } from '../seams/egress.ts';
 import { type EventSink, noEvents, type SandboxEvent } from '../seams/events.ts';
-import type { PersistentSandbox, PersistentSpec, SandboxStatus } from '../seams/persistent.ts';
+import type { ListOptions, PersistentSandbox, PersistentSpec, SandboxStatus } from '../seams/persistent.ts';
 import type { Runtime } from '../seams/runtime.ts';
 import { noTools, type SandboxTools } from '../seams/tools.ts';
 import { Admission, type AdmissionLimits } from './admission.ts';
@@ -80,10 +80,10 @@ export class Registry implements AsyncDisposable {
   }
 
   /** The sandboxes of one user, or of all. */
-  async list(user: string | undefined, cancel: Cancel = {}): Promise<readonly SandboxStatus[]> {
+  async list(user: string | undefined, options: ListOptions = {}): Promise<readonly SandboxStatus[]> {
     const entries = user === undefined ? this.table.all() : this.table.ofUser(checkName(user, 'user'));
     const staying = entries.filter(({ removing }) => !removing);
-    return this.#readStates(staying, cancel);
+    return this.#readStates(staying, options);
   }
 
   runtimeOf({ runtime }: Pick<SandboxRow, 'runtime'>): Runtime {
@@ -246,8 +246,8 @@ export class Registry implements AsyncDisposable {
     );
   }
 
-  #readStates(entries: readonly SandboxRow[], cancel: Cancel): Promise<readonly SandboxStatus[]> {
-    return readStates(entries, this.#source.runtimes, (id) => this.#attached.get(id), cancel);
+  #readStates(entries: readonly SandboxRow[], options: ListOptions): Promise<readonly SandboxStatus[]> {
+    return readStates(entries, this.#source.runtimes, (id) => this.#attached.get(id), options);
   }
 
   /** First finish a removal that was started. */

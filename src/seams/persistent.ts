@@ -20,7 +20,7 @@ export interface Sandboxes extends AsyncDisposable {
   /** The sandboxes of one user. There is no other way to reach them. */
   of(user: string): UserSandboxes;
   /** The sandboxes of all users; only for the operator of this host. */
-  all(options?: Cancel): Promise<readonly SandboxStatus[]>;
+  all(options?: ListOptions): Promise<readonly SandboxStatus[]>;
   /** Keeps that many blank sandboxes ready for new chats. */
   warm(count: number, spec?: PersistentSpec, options?: Cancel): Promise<void>;
   /** Stops idle sandboxes and removes old ones by the policy. Also runs by itself. */
@@ -84,7 +84,7 @@ export interface UserSandboxes {
   ): Promise<T | undefined>;
   /** Freezes every process in it. Throws `cannot_enforce` where the runtime cannot. The next use resumes it. */
   pause(chat: string, options?: Cancel): Promise<void>;
-  list(options?: Cancel): Promise<readonly SandboxStatus[]>;
+  list(options?: ListOptions): Promise<readonly SandboxStatus[]>;
   inspect(chat: string, options?: Cancel): Promise<SandboxStatus>;
   /** Protects it from automatic stops and removal for that long. Never shortens a longer protection. */
   extend(chat: string, ms: number): Promise<SandboxStatus>;
@@ -186,6 +186,21 @@ export interface SandboxStatus {
   readonly activeAt: number;
   readonly keptUntil: number;
   readonly thinkingUntil: number;
+  /** Of a running sandbox that answered at once, in a list that asked for it. */
+  readonly usage?: SandboxUsage;
+}
+
+export interface SandboxUsage {
+  /** Average number of CPUs since the list before, or since the start of the sandbox. */
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  /** Null without a limit. */
+  readonly memoryLimit: number | null;
+}
+
+export interface ListOptions extends Cancel {
+  /** Measures running sandboxes, without waiting for one that is slow. This is no activity of the sandbox. */
+  readonly usage?: boolean;
 }
 
 export interface SweepReport {

@@ -52,12 +52,14 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     expect((await home.run(['sandbox', 'create', 'alice/life'])).code).toBe(0);
     await home.ok(['sandbox', 'exec', 'alice/life', '--', 'sh', '-c', 'echo kept > file']);
     const listed = await home.ok(['sandbox', 'ls']);
-    expect(listed).toMatch(/^NAME +STATE +ISOLATION +ACTIVE +IMAGE +LABELS$/m);
+    expect(listed).toMatch(/^NAME +STATE +ISOLATION +CPU +MEMORY +ACTIVE +IMAGE +LABELS$/m);
     expect(listed).toMatch(/^alice\/life +running +bubblewrap \(os\) .* - +team=a$/m);
+    expect(listed).toMatch(/^alice\/life .* \d+ % +[\d.]+ [kM]B of 1\d\d MB /m);
     expect(listed).not.toContain('room-');
     expect(await home.ok(['sandbox', 'ls', '--wide'])).toMatch(/^alice\/life .* room-\S+ +- +team=a$/m);
     expect(await home.ok(['sandbox', 'stop', 'alice/life'])).toContain('alice/life: stopped');
     expect(await stateOf('life')).toBe('stopped');
+    expect(await home.ok(['sandbox', 'ls'])).toMatch(/^alice\/life +stopped +bubblewrap \(os\) +- +- /m);
     expect(await home.ok(['sandbox', 'start', 'alice/life'])).toContain('alice/life: running');
     expect(await home.ok(['sandbox', 'rename', 'alice/life', 'later'])).toContain('alice/later: running');
     expect(await home.ok(['sandbox', 'exec', '--user', 'alice', 'later', '--', 'cat', 'file'])).toBe(

@@ -15,6 +15,7 @@ describeDashboard(
       const stranger = await world.openOutside();
       await stranger.goto(world.url);
       await stranger.getByText('geode dashboard', { exact: true }).waitFor();
+      await stranger.getByText('npx geode-home dashboard', { exact: true }).waitFor();
       const { url } = await world.client.loginLink();
       const page = await world.openOutside();
       scene.page = page;

@@ -132,7 +132,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(refused.stdout).toContain('403');
       const [, ask] = /Allow it: geode (.*)\n/.exec(refused.stderr) ?? [];
       expect(ask).toMatch(/^egress allow demo 127\.0\.0\.1:\d+$/);
-      expect(await home.ok((ask ?? '').split(' '))).toContain(`allow ${own} (private address)`);
+      expect(await home.ok((ask ?? '').split(' '))).toContain(`allow  ${own} (private address)`);
       expect((await fetch('/second')).stdout).toBe(`hello from ${own}/second\n`);
       await home.ok(['host', 'stop']);
       expect((await fetch('/third')).stdout).toBe(`hello from ${own}/third\n`);
@@ -140,7 +140,12 @@ describe.skipIf(!bubblewrap.available)(
       expect((await fetch('/fourth')).stdout).toContain('403');
       const shown = await home.ok(['egress', 'ls', 'demo']);
       expect(shown.split('\n')).toEqual(
-        expect.arrayContaining(['mode allow-list', `deny ${own}`, 'allow registry.npmjs.org (npm)']),
+        expect.arrayContaining([
+          'mode allow-list',
+          'RULE   TARGET',
+          `deny   ${own}`,
+          'allow  registry.npmjs.org (npm)',
+        ]),
       );
       const crossed = await search('demo');
       expect(crossed.map(({ verdict, path }) => `${verdict} ${path}`)).toEqual([
@@ -172,14 +177,14 @@ describe.skipIf(!bubblewrap.available)(
       expect(await home.ok(['egress', 'ls'])).toBe(said);
       expect(await fetched('/by-default')).toBe(`hello from ${own}/by-default\n`);
       await home.ok(['sandbox', 'create', 'after']);
-      expect(await home.ok(['egress', 'ls', 'after'])).toContain(`allow ${own} (private address)`);
+      expect(await home.ok(['egress', 'ls', 'after'])).toContain(`allow  ${own} (private address)`);
       await home.ok(['host', 'stop']);
       expect(await fetched('/after-a-stop')).toBe(`hello from ${own}/after-a-stop\n`);
       expect(await home.ok(['egress', 'default', '--nothing'])).toContain(
         'may reach nothing unless they name a policy (set by you)',
       );
       expect(await fetched('/nothing')).not.toContain('hello');
-      expect(await home.ok(['egress', 'ls', 'after'])).toContain(`allow ${own} (private address)`);
+      expect(await home.ok(['egress', 'ls', 'after'])).toContain(`allow  ${own} (private address)`);
       expect(await home.ok(['egress', 'default', '--clear'])).toContain('(not set)');
       const refused = await home.run(['egress', 'default', '--clear', '--nothing']);
       expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--nothing, or --clear')]);

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { Fragment, useEffect, useRef } from 'react';
 import { logIn } from '../api.ts';
 import { text } from '../text.ts';
 import { Command } from '../ui/command.tsx';
@@ -33,9 +33,12 @@ export function LoginPage({ code }: { readonly code?: string | undefined }) {
           {text.product}: {text.login.title}
         </h1>
         <p>{text.login.how}</p>
-        <Command line={text.login.commands[0]} />
-        <p className="text-muted">{text.login.or}</p>
-        <Command line={text.login.commands[1]} />
+        {text.login.commands.map(({ when, line }) => (
+          <Fragment key={line}>
+            {when && <p className="text-muted">{when}</p>}
+            <Command line={line} />
+          </Fragment>
+        ))}
         <ActionForm
           submit={text.login.submit}
           act={({ link = '' }) => enter(link.split('/login/').at(-1)?.trim() ?? '')}

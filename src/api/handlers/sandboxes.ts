@@ -21,10 +21,11 @@ export function sandboxHandlers(
       const spec = { ...rest, ...(egress && { egress }) };
       return call.wantsEvents ? creation(call, chat, spec) : made(call, chat, spec);
     },
-    list({ users }, call) {
-      if (users !== 'all') return call.sandboxes.list({ signal: call.signal });
+    list({ users, usage }, call) {
+      const options = { usage, signal: call.signal };
+      if (users !== 'all') return call.sandboxes.list(options);
       refuseUnlessOwnSocket(call, 'Sandboxes of all users are listed');
-      return all.all({ signal: call.signal });
+      return all.all(options);
     },
     inspect,
     remove: ({ chat }, { sandboxes: own, signal }) => own.remove(chat, { signal }),

@@ -3,6 +3,17 @@ import { shownRule } from '../../contract/egress-rules.ts';
 import { shownTarget } from '../../contract/host-name.ts';
 import type { EgressSpec } from '../../seams/egress.ts';
 import { spanText } from './ages.ts';
+import { table } from './table.ts';
+
+/** The mode, and the rules below their heads. */
+export function egressTable(spec: EgressSpec): readonly string[] {
+  const [mode = '', ...rules] = shownEgress(spec);
+  const rows = rules.map((rule) => {
+    const at = rule.indexOf(' ');
+    return [rule.slice(0, at), rule.slice(at + 1)];
+  });
+  return rows.length === 0 ? [mode] : [mode, ...table([['RULE', 'TARGET'], ...rows])];
+}
 
 /** As people read it: deny rules first, since they win. */
 export function shownEgress({ policy, bindings }: EgressSpec, now = Date.now()): readonly string[] {

@@ -1,10 +1,11 @@
 /** Sandboxes that stay, as people see them. */
 import { styleText } from 'node:util';
-import type { SandboxStatus } from '../../seams/persistent.ts';
+import type { SandboxStatus, SandboxUsage } from '../../seams/persistent.ts';
 import type { CliContext } from '../command.ts';
 import { shownName } from '../input/chat-name.ts';
 import { agoText, spanText } from './ages.ts';
 import { printableLine } from './printable.ts';
+import { sizeText } from './sizes.ts';
 import { table } from './table.ts';
 
 const colours = {
@@ -24,6 +25,8 @@ export function statusTable(
     'NAME',
     'STATE',
     'ISOLATION',
+    'CPU',
+    'MEMORY',
     'ACTIVE',
     ...(wide ? ['CREATED', 'KEPT', 'ID'] : []),
     'IMAGE',
@@ -34,12 +37,14 @@ export function statusTable(
 }
 
 function row(status: SandboxStatus, wide: boolean, now: number): readonly string[] {
-  const { state, runtime, grade = '?', image, activeAt, createdAt, keptUntil, id, labels } = status;
+  const { state, runtime, grade = '?', image, activeAt, createdAt, keptUntil, id, labels, usage } = status;
   const kept = keptUntil > now ? `${spanText(keptUntil - now)} more` : '-';
   return [
     shownName(status),
     styleText(colours[state], state),
     `${runtime} (${grade})`,
+    usage === undefined ? '-' : `${Math.round(usage.cpus * 100)} %`,
+    state === 'hibernated' ? 'on disk' : memoryText(usage),
     agoText(activeAt, now),
     ...(wide ? [agoText(createdAt, now), kept, id] : []),
     image === null ? '-' : printableLine(image),
@@ -47,6 +52,14 @@ function row(status: SandboxStatus, wide: boolean, now: number): readonly string
       .map(([name, value]) => `${name}=${printableLine(value)}`)
       .join(' '),
   ];
+}
+
+function memoryText(usage: SandboxUsage | undefined): string {
+  if (usage === undefined) return '-';
+  const { memoryBytes, memoryLimit } = usage;
+  return memoryLimit === null
+    ? sizeText(memoryBytes)
+    : `${sizeText(memoryBytes)} of ${sizeText(memoryLimit)}`;
 }
 
 /** One sandbox that something was done to. */

@@ -2,7 +2,7 @@ import type { EgressSpec } from '../../../seams/egress.ts';
 import { type CliCommand, exitCodes } from '../../command.ts';
 import { connectHost, hostingOptions } from '../../hosting.ts';
 import { onePositional } from '../../input/values.ts';
-import { shownEgress } from '../../render/egress.ts';
+import { egressTable } from '../../render/egress.ts';
 import { egressDefaultCommand } from './default.ts';
 
 export const egressLsCommand: CliCommand = {
@@ -22,7 +22,7 @@ export const egressLsCommand: CliCommand = {
     const spec = await chat.within(({ egress }) => egress.get({ signal: context.signal }));
     if (context.json) context.out(JSON.stringify(spec));
     else if (isNothing(spec)) context.out('No network. Allow a host: geode egress allow CHAT HOST');
-    else for (const line of shownEgress(spec)) context.out(line);
+    else for (const line of egressTable(spec)) context.out(line);
     return exitCodes.done;
   },
 };

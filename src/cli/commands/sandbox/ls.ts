@@ -19,7 +19,7 @@ export const sandboxLsCommand: CliCommand = {
     const { values, positionals, json, out } = context;
     if (positionals.length > 0) throw wrongUsage(`geode sandbox ls takes no ${positionals.join(' ')}`);
     const wanted = text(values, 'user');
-    const all = await sandboxStates(context);
+    const all = await sandboxStates(context, { usage: true });
     const sandboxes = all.filter(({ user }) => wanted === undefined || user === wanted);
     if (json) out(JSON.stringify({ sandboxes }));
     else if (sandboxes.length === 0) out('No sandboxes. Create one: geode sandbox create NAME');
