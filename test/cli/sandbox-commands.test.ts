@@ -54,7 +54,11 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode sandbox${reason}`, patience
     const listed = await home.ok(['sandbox', 'ls']);
     expect(listed).toMatch(/^NAME +STATE +ISOLATION +CPU +MEMORY +ACTIVE +IMAGE +LABELS$/m);
     expect(listed).toMatch(/^alice\/life +running +bubblewrap \(os\) .* - +team=a$/m);
-    expect(listed).toMatch(/^alice\/life .* \d+ % +[\d.]+ [kM]B of 1\d\d MB /m);
+    const measured = /^alice\/life .* \d+ % +[\d.]+ [kM]B of 1\d\d MB /m;
+    await patiently(
+      async () => measured.test(await home.ok(['sandbox', 'ls'])),
+      'CPU and memory in the list',
+    );
     expect(listed).not.toContain('room-');
     expect(await home.ok(['sandbox', 'ls', '--wide'])).toMatch(/^alice\/life .* room-\S+ +- +team=a$/m);
     expect(await home.ok(['sandbox', 'stop', 'alice/life'])).toContain('alice/life: stopped');
