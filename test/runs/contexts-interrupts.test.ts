@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Context, openContext } from '../../src/runs/contexts/context.ts';
 import { type ContextLanguage, contextLanguages } from '../../src/seams/run.ts';
 import type { Workspace } from '../../src/seams/sandbox.ts';
+import { eventually } from '../contracts/harness.ts';
 import { inEveryPlace } from './contexts-places.ts';
 
 /** Code that never ends by itself, each of its kind in another part of an interpreter. */
@@ -46,6 +47,52 @@ const short = {
     `console.log("begun"); await new Promise((resolve) => setTimeout(resolve, ${ms / 2})); { const end = performance.now() + ${ms / 2}; while (performance.now() < end); } display("y".repeat(20_000)); "whole"`,
 } as const satisfies Record<ContextLanguage, (ms: number) => string>;
 
+/** Python code that says `begun` where an interrupt is lost or comes too early, and then does not end by itself. */
+const losing = {
+  'a finalizer': `class Finalized:
+    def __del__(self):
+        print("begun")
+        while True: pass
+Finalized()
+while True: pass`,
+  'a finalizer whose loss the code does not want to hear of': `import sys
+sys.unraisablehook = lambda dropped: None
+class Finalized:
+    def __del__(self):
+        print("begun")
+        while True: pass
+Finalized()
+while True: pass`,
+  'the callback of a weak reference': `import weakref
+class Referenced: pass
+def gone(reference):
+    print("begun")
+    while True: pass
+referenced = Referenced()
+reference = weakref.ref(referenced, gone)
+del referenced
+while True: pass`,
+  'a callback of the garbage collector': `import gc
+def collecting(phase, info):
+    gc.callbacks.clear()
+    print("begun")
+    while True: pass
+gc.callbacks.append(collecting)
+gc.collect()
+while True: pass`,
+  'a signal that the code took': `import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGIO})
+print("begun")
+signal.sigwait({signal.SIGIO})
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGIO})
+time.sleep(1000)`,
+  'the first of two loops beside an await': `async def busy():
+    print("begun")
+    while True: pass
+tasks = [asyncio.ensure_future(busy()) for _ in range(2)]
+await asyncio.sleep(1000)`,
+} as const;
+
 const rounds = Number(process.env.GEODE_INTERRUPT_ROUNDS ?? 10);
 
 /** The next run is right, in the same interpreter, with its variables and its output. */
@@ -71,7 +118,7 @@ for (const language of contextLanguages) {
   inEveryPlace(language, (place) => {
     describe('RUN-10: an interrupt ends its run', () => {
       it.for(Object.entries(endless[language]))('during %s', { timeout: 300_000 }, async ([, code]) => {
-        await using context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        await using context = await openWithState(() => place.open());
         for (let round = 0; round < rounds; round += 1) {
           const running = context.run(code, { timeoutMs: null });
           // From before the kernel has heard of the run to long after.
@@ -83,8 +130,58 @@ for (const language of contextLanguages) {
         }
       });
 
+      it.runIf(language === 'python').for(Object.entries(losing))('lost in %s', async ([, code]) => {
+        await using context = await openWithState(() => place.open());
+        await context.run('await asyncio.sleep(0)');
+        const begun = Promise.withResolvers<unknown>();
+        const running = context.run(code, { timeoutMs: null, onEvent: begun.resolve });
+        await begun.promise;
+        expect(await context.interrupt()).toBe('stopped');
+        expect(await running).toMatchObject({ status: 'interrupted', exit: null });
+        await isUnharmed(context);
+      });
+
+      it.runIf(language === 'python')('and its code catches it once, not again', async () => {
+        await using context = await openWithState(() => place.open());
+        const begun = Promise.withResolvers<unknown>();
+        const code = `try:
+    print("begun")
+    while True: pass
+except KeyboardInterrupt:
+    time.sleep(1.5)
+"caught"`;
+        const running = context.run(code, { timeoutMs: null, onEvent: begun.resolve });
+        await begun.promise;
+        expect(await context.interrupt()).toBe('stopped');
+        expect(await running).toMatchObject({ status: 'done', value: { json: 'caught' } });
+        await isUnharmed(context);
+      });
+
+      it.runIf(language === 'python')('and what it left on the loop does not hold up the next', async () => {
+        await using context = await openWithState(() => place.open());
+        await context.run('await asyncio.sleep(0)');
+        const begun = Promise.withResolvers<unknown>();
+        const code = `async def busy():
+    open("looping", "w").close()
+    while True: pass
+task = asyncio.ensure_future(busy())
+print("begun")
+while True: pass`;
+        const running = context.run(code, { timeoutMs: null, onEvent: begun.resolve });
+        await begun.promise;
+        expect(await context.interrupt()).toBe('stopped');
+        expect(await running).toMatchObject({ status: 'interrupted', exit: null });
+        const { files } = place.sandbox();
+        await eventually(
+          async () => (await files.list('.')).entries.some(({ name }) => name === 'looping'),
+          'the loop',
+          60_000,
+        );
+        await isUnharmed(context);
+      });
+
       it.runIf(language === 'python')('after code that blocked all signals', async () => {
-        const context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        const context = await openWithState(() => place.open());
         await context.run('import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())');
         const begun = Promise.withResolvers<unknown>();
         const running = context.run(`print("begun")\n${endless.python['a loop']}`, {
@@ -98,7 +195,7 @@ for (const language of contextLanguages) {
       });
 
       it.runIf(language === 'javascript')('while it awaits a promise that never settles', async () => {
-        const context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        const context = await openWithState(() => place.open());
         const collect =
           'require("node:v8").setFlagsFromString("--expose-gc"); require("node:vm").runInNewContext("gc")()';
         for (let round = 0; round < rounds; round += 1) {
@@ -115,7 +212,7 @@ for (const language of contextLanguages) {
       });
 
       it('while the code is still being sent', async () => {
-        await using context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        await using context = await openWithState(() => place.open());
         const comment = language === 'python' ? '#' : '//';
         const code = `${comment}${'x'.repeat(5_000_000)}\n${endless[language]['a loop']}`;
         const running = context.run(code, { timeoutMs: null });
@@ -125,7 +222,7 @@ for (const language of contextLanguages) {
       });
 
       it('while its interpreter is still starting', async () => {
-        await using context = await place.open({ graceMs: 30_000 });
+        await using context = await place.open();
         const restarting = context.restart();
         const running = context.run(endless[language]['a loop'], { timeoutMs: null });
         expect(await context.interrupt()).toBe('stopped');
@@ -136,7 +233,7 @@ for (const language of contextLanguages) {
 
     describe('RUN-10: an interrupt does not affect other runs', () => {
       it('around the end of a run', { timeout: 300_000 }, async () => {
-        await using context = await openWithState(() => place.open({ graceMs: 30_000 }));
+        await using context = await openWithState(() => place.open());
         for (let round = 0; round < 6 * rounds; round += 1) {
           const ms = (round % 10) * 25;
           const running = context.run(short[language](ms), { timeoutMs: null });

@@ -96,10 +96,23 @@ await asyncio.sleep(0, result=seen)`;
       expect((await context.run('await queue.get()')).value?.text).toBe("'kept'");
     });
 
+    it('RUN-10: a task that code makes before its first await runs on the same event loop', async () => {
+      const other = await place.open();
+      // Python 3.14 and newer refuse such a task.
+      const code = `
+import asyncio
+try:
+    task = asyncio.ensure_future(asyncio.sleep(0, result="done"))
+except RuntimeError:
+    task = asyncio.sleep(0, result="done")
+await task`;
+      expect((await other.run(code)).value?.json).toBe('done');
+    });
+
     it('RUN-10: tasks continue between runs, and asyncio.run works too', async () => {
       await context.run('done = []\nasync def later():\n    await asyncio.sleep(0.01)\n    done.append(1)');
       await context.run('task = asyncio.ensure_future(later())\nawait asyncio.sleep(0)');
-      await eventually(async () => (await context.run('done')).value?.text === '[1]', 'the task');
+      await eventually(async () => (await context.run('done')).value?.text === '[1]', 'the task', 60_000);
       expect((await context.run('asyncio.run(asyncio.sleep(0, result=5))')).value?.text).toBe('5');
       expect((await context.run('await asyncio.sleep(0, result=6)')).value?.text).toBe('6');
     });

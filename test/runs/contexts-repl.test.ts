@@ -40,12 +40,14 @@ function person(place: Place, language: 'python' | 'javascript') {
       seen = '';
       input.write(keys);
     },
-    sees: (words: string) => eventually(async () => seen.includes(words), JSON.stringify(words)),
+    sees: (words: string) => eventually(async () => seen.includes(words), JSON.stringify(words), 60_000),
   };
 }
 
 inEveryPlace('python', (place) => {
-  it('RUN-10: a terminal: prompts, statements of several lines, Ctrl-C and Ctrl-D', async () => {
+  it('RUN-10: a terminal: prompts, statements of several lines, Ctrl-C and Ctrl-D', {
+    timeout: 180_000,
+  }, async () => {
     const me = person(place, 'python');
     await me.sees('>>> ');
     me.type('def f(n):\r');

@@ -11,13 +11,15 @@ import type { CheckState } from './messages.ts';
 import type { ContextError, ContextEvent, ContextResult, ContextStatus, ResultRecord } from './result.ts';
 import { type Stop, settlesWithin, stopOf } from './stop.ts';
 
-export interface ContextOptions extends Omit<InterpreterOptions, 'limits' | 'number'>, Cancel {
+export interface ContextOptions extends Omit<InterpreterOptions, 'limits' | 'number' | 'exitMs'>, Cancel {
   /** Bytes of stdout and of stderr to store per run; the rest is only counted. Default 10 MB each. */
   readonly outputLimitBytes?: number;
   /** Bytes of rich results to store per run; further results are only counted. Default 20 MB. */
   readonly resultLimitBytes?: number;
   /** Grace period of interrupted code before its interpreter is killed. Default 2 s. */
   readonly graceMs?: number;
+  /** Time for exit handlers when the interpreter is closed or restarted; then it is killed. Default 10 s. */
+  readonly exitMs?: number;
 }
 
 export interface ContextRunOptions extends Cancel {
@@ -63,19 +65,27 @@ const defaultTimeoutMs = 60_000;
 const defaultOutputBytes = 10_000_000;
 const defaultResultBytes = 20_000_000;
 const defaultGraceMs = 2_000;
+const defaultExitMs = 10_000;
 const largestCode = 16 * 1024 ** 2;
 
 /** Starts the interpreter in the sandbox. Throws `spawn_failed` if the sandbox has none. */
 export async function openContext(
   workspace: Workspace,
   language: ContextLanguage,
-  { outputLimitBytes, resultLimitBytes, graceMs = defaultGraceMs, signal, ...options }: ContextOptions = {},
+  {
+    outputLimitBytes,
+    resultLimitBytes,
+    graceMs = defaultGraceMs,
+    exitMs = defaultExitMs,
+    signal,
+    ...options
+  }: ContextOptions = {},
 ): Promise<Context> {
   const limits = {
     outputBytes: outputLimitBytes ?? defaultOutputBytes,
     resultBytes: resultLimitBytes ?? defaultResultBytes,
   };
-  const context = new LiveContext(workspace, kernelSpec(language), { ...options, limits }, graceMs);
+  const context = new LiveContext(workspace, kernelSpec(language), { ...options, exitMs, limits }, graceMs);
   await context.restart({ signal });
   return context;
 }
@@ -208,7 +218,7 @@ class LiveContext implements Context {
 
   async #end(interpreter: Promise<Interpreter> | undefined): Promise<void> {
     const begun = await interpreter?.catch(() => undefined);
-    await begun?.close(this.#graceMs);
+    await begun?.close();
   }
 
   #refuseIfClosed(): void {

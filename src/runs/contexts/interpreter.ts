@@ -16,8 +16,10 @@ import {
 } from './messages.ts';
 import { type ContextLimits, ResultRecord } from './result.ts';
 
-const startDeadlineMs = 30_000;
-const checkDeadlineMs = 10_000;
+const startDeadlineMs = 60_000;
+const checkDeadlineMs = 30_000;
+const nudgeMs = 250;
+const slowestNudgeMs = 5_000;
 /** An error has no limit of its own; this is more than a kernel ever sends. */
 const largestErrorBytes = 4_000_000;
 
@@ -36,11 +38,13 @@ export class Interpreter {
   readonly #spec: KernelSpec;
   readonly #process: Process;
   readonly #limits: ContextLimits;
+  readonly #exitMs: number;
   readonly #readers: Readonly<Record<Kind, KernelFrames>>;
   readonly #ending: EndNotifier;
   readonly #answers = new Map<string, (message: KernelMessage) => void>();
   #record: ResultRecord;
   #running: Running | undefined;
+  #nudging: NodeJS.Timeout | undefined;
   #checks = 0;
   #wasInterrupted = false;
   #violation: GeodeError | undefined;
@@ -51,13 +55,14 @@ export class Interpreter {
     spec: KernelSpec,
     process: Process,
     token: string,
-    { limits, number }: InterpreterOptions,
+    { limits, exitMs, number }: InterpreterOptions,
   ) {
     const largestMessageBytes = 2 * limits.resultBytes + largestErrorBytes;
     this.number = number;
     this.#spec = spec;
     this.#process = process;
     this.#limits = limits;
+    this.#exitMs = exitMs;
     this.#record = new ResultRecord(limits);
     this.#readers = {
       stdout: new KernelFrames(token, largestMessageBytes),
@@ -138,7 +143,21 @@ export class Interpreter {
   async interrupt(run: number): Promise<boolean> {
     if (this.#running?.run !== run) return false;
     await this.#write({ type: 'interrupt', run });
+    this.#nudge(run, nudgeMs);
     return true;
+  }
+
+  /** A signal that comes right before a system call does not end it; a later one does. */
+  #nudge(run: number, ms: number): void {
+    const timer = setTimeout(() => {
+      if (this.#running?.run !== run || this.#nudging !== timer) return;
+      this.#write({ type: 'nudge' }).then(
+        () => this.#nudge(run, Math.min(2 * ms, slowestNudgeMs)),
+        () => {},
+      );
+    }, ms).unref();
+    clearTimeout(this.#nudging);
+    this.#nudging = timer;
   }
 
   async check(code: string, options: Cancel = {}): Promise<CheckState> {
@@ -153,10 +172,10 @@ export class Interpreter {
   }
 
   /** Lets it exit normally, with exit handlers and flushed files; what is left is killed. */
-  async close(graceMs: number): Promise<void> {
+  async close(): Promise<void> {
     this.#closed = true;
     if (this.#running === undefined) {
-      const closed = this.#answer('closed', graceMs);
+      const closed = this.#answer('closed', this.#exitMs);
       await Promise.all([closed, this.#write({ type: 'close' })]).catch(() => {});
     }
     await this.kill();
@@ -232,6 +251,7 @@ export class Interpreter {
     running.waitsFor.delete(kind);
     if (running.waitsFor.size > 0) return;
     this.#running = undefined;
+    clearTimeout(this.#nudging);
     // Later output belongs to the next run.
     this.#record = new ResultRecord(this.#limits);
     running.done();

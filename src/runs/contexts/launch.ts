@@ -12,6 +12,8 @@ export interface InterpreterOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly user?: string;
   readonly limits: ContextLimits;
+  /** Time for exit handlers before it is killed. */
+  readonly exitMs: number;
   /** Counts the interpreters of a context. */
   readonly number: number;
 }

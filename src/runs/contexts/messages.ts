@@ -50,6 +50,8 @@ export type RichMessage = Extract<KernelMessage, { type: 'display' | 'value' }>;
 export type KernelCommand =
   | { readonly type: 'run'; readonly run: number; readonly code: string }
   | { readonly type: 'interrupt'; readonly run: number }
+  /** Means nothing. But a python kernel hears of it by a signal, as of every command, and then acts on earlier ones. */
+  | { readonly type: 'nudge' }
   | { readonly type: 'check'; readonly id: number; readonly code: string }
   | { readonly type: 'close' };
 

@@ -36,6 +36,7 @@ parentPort.on('message', (said) => {
 frames.send(JSON.stringify({ type: 'ready', version: process.versions.node }));
 
 function take(command) {
+  if (command.type === 'nudge') return; // this thread hears everything at once
   if (ending || onFree !== undefined) {
     held.push(command);
   } else if (command.type === 'interrupt') {

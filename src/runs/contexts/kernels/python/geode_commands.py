@@ -70,6 +70,6 @@ class Commands:
                 self.line = []
                 if command["type"] == "interrupt":
                     self.on_interrupt(command["run"])
-                else:
+                elif command["type"] != "nudge":  # its signal is all that it is for
                     self.queue.append(command)
             self.line.append(rest)

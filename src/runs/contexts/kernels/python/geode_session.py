@@ -22,12 +22,13 @@ class Session:
     def __init__(self, commands, interrupts, wire, form_limit):
         self.commands = commands
         self.interrupts = interrupts
-        interrupts.outside = (Session.run.__code__,)
+        interrupts.outside = (Session.run.__code__, interrupts.end.__code__, interrupts.on_dropped.__code__)
         interrupts.driver = Session.drive.__code__
         self.wire = wire
         self.form_limit = form_limit
         self.run_number = 0
         self.loop = None
+        self.coming = None
         self.main = types.ModuleType("__main__")
         self.main.__dict__["__builtins__"] = builtins
         sys.modules["__main__"] = self.main
@@ -47,7 +48,7 @@ class Session:
             try:
                 self.execute(number, source, name)
             finally:
-                self.interrupts.run = 0
+                self.interrupts.end()
                 if os.getpid() != self.wire.home:
                     self.end_forked_copy()
         except BaseException as error:
@@ -80,10 +81,11 @@ class Session:
         import asyncio
 
         if self.loop is None or self.loop.is_closed():
-            self.loop = asyncio.new_event_loop()
+            self.loop = loop_of_code(asyncio)
             self.loop.set_exception_handler(tell_failure)
         asyncio.set_event_loop(self.loop)
         task = self.loop.create_task(coroutine)
+        self.interrupts.current_task = asyncio.current_task
         self.interrupts.loop, self.interrupts.task = self.loop, task
         try:
             self.interrupts.release()
@@ -96,12 +98,13 @@ class Session:
         except KeyboardInterrupt:
             if not task.done():
                 task.cancel()
+                self.interrupts.press()
                 self.go_on_until(self.loop.create_task(asyncio.wait({task}, timeout=1)))
             if task.done() and not task.cancelled():
                 task.exception()
             raise
         finally:
-            self.interrupts.task = None
+            self.interrupts.task = self.interrupts.deadline = None
         self.interrupts.check()
         return value
 
@@ -113,7 +116,10 @@ class Session:
 
     def next_command(self):
         """Waits for the host; tasks that earlier runs left on the event loop go on meanwhile."""
-        return self.commands.next(self.tasks_go_on)
+        try:
+            return self.commands.next(self.tasks_go_on)
+        finally:
+            self.interrupts.deadline = None
 
     def tasks_go_on(self, descriptor):
         """Returns when there is something to read."""
@@ -126,12 +132,13 @@ class Session:
             sys.stderr.writelines(user_lines(error))
 
     async def something_comes(self, descriptor):
-        came = self.loop.create_future()
+        came = self.coming = self.loop.create_future()
         self.loop.add_reader(descriptor, lambda: came.done() or came.set_result(None))
         try:
             await came
         finally:
-            self.loop.remove_reader(descriptor)
+            if self.coming is came:  # not one that was interrupted, while the next waits already
+                self.loop.remove_reader(descriptor)
 
     def end_forked_copy(self):
         """A child of `os.fork()` that ran to the end of the code must not go on as a second kernel."""
@@ -221,6 +228,19 @@ def parsed(source, name):
         except SyntaxError:
             pass  # the error in the code as it was written says more
         raise
+
+
+def loop_of_code(asyncio):
+    """Tasks that the code made before its first `await` are on a loop that asyncio made for them."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            loop = asyncio.get_event_loop()
+        except RuntimeError:
+            return asyncio.new_event_loop()
+    return asyncio.new_event_loop() if loop.is_closed() else loop
 
 
 def tell_failure(loop, context):
