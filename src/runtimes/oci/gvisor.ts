@@ -3,6 +3,9 @@ import { promisify } from 'node:util';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import type { WallsFreezer } from '../freezer.ts';
 
+/** Longer than a caller waits for a pause or its end. */
+const changeDeadlineMs = 20_000;
+
 /** A sandbox with its own kernel, through `runsc`. */
 export interface GvisorSandbox {
   readonly program: string;
@@ -65,16 +68,21 @@ export async function isPausedByGvisor(sandbox: GvisorSandbox, signal: AbortSign
  * in the middle of a system call: on the platform systrap such a program can end with a segmentation fault.
  */
 export function gvisorFreezer(sandbox: GvisorSandbox): WallsFreezer {
+  // A cancel does not kill the program of a change that has begun: the kernel could be paused by then, and the file with
+  // its state not say so.
+  const change = (verb: 'pause' | 'resume') => runsc(sandbox, [verb], AbortSignal.timeout(changeDeadlineMs));
   return {
     async pause(signal) {
       const state = await stateOf(sandbox, signal);
       if (state === 'paused') return;
       if (state === 'stopped') throw new GeodeError('sandbox_gone', 'The sandbox has ended.');
-      await runsc(sandbox, ['pause'], signal);
+      signal.throwIfAborted();
+      await change('pause');
     },
     async resume(signal) {
       if ((await stateOf(sandbox, signal)) !== 'paused') return;
-      await runsc(sandbox, ['resume'], signal);
+      signal.throwIfAborted();
+      await change('resume');
       // Saving memory cuts connections to the host, and gVisor notifies no reader: let the guest look.
       await runsc(sandbox, ['kill'], signal, ['USR1']);
     },
