@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { GeodeError, isGeodeError } from '../../src/base/errors.ts';
 import { type AgentScript, resultOf } from '../fixtures/scripted-agents.ts';
-import { chatScene } from './scene.ts';
+import { chatScene, expired } from './scene.ts';
 
 const soon = { timeout: 30_000 };
 
@@ -42,8 +42,9 @@ it('GW-2: a message during a run waits, gets its queue position, and is answered
     .toContain('Noted. One message is before it here; /stop ends the run.');
   await channel.say('ann', '/stop');
   await expect.poll(() => channel.shown('ann'), soon).toContain('You said second');
-  expect(channel.shown('ann')).toContain('Stopped.');
   expect(channel.shown('ann')).toContain('I worked\n\n(stopped)');
+  // The command has a lane of its own.
+  await expect.poll(() => channel.shown('ann'), soon).toContain('Stopped.');
 });
 
 it('GW-2: runs up to the limit of turns at once, notifies the waiting chats, and answers all', async () => {
@@ -172,10 +173,12 @@ it('GW-3: shows exactly what a tool would do, and only the user of the chat can 
 });
 
 it('GW-3: no decision in time counts as denied, and a late button does nothing', async () => {
+  let isShown = () => false;
   await using scene = await chatScene(async function* ({ ask }) {
-    yield resultOf(`It was ${await ask('The agent wants to use shell', 'rm -r build', 200)}`);
+    yield resultOf(`It was ${await expired(ask, () => isShown())}`);
   });
   const { channel } = scene;
+  isShown = () => channel.sent.some(({ buttons = [] }) => buttons.length > 0);
   await channel.say('ann', 'clean up');
   await expect.poll(() => channel.shown('ann'), soon).toContain('It was deny');
   const allow = channel.sent.find(({ buttons }) => (buttons ?? []).length > 0)?.buttons?.[0]?.value ?? '';

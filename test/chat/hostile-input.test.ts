@@ -5,7 +5,7 @@ import { shownCode } from '../../src/chat/plain-text.ts';
 import type { Reply } from '../fixtures/model-server/model-server.ts';
 import { resultOf } from '../fixtures/scripted-agents.ts';
 import { gatewayWorld, lastSaid } from './gateway-world.ts';
-import { chatScene } from './scene.ts';
+import { chatScene, expired } from './scene.ts';
 
 const { bubblewrap } = inject('engines');
 const skipped = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
@@ -116,11 +116,15 @@ it('CH-1: stores an archive unchanged and does not unpack it', {
 it('GW-3: an expired button does nothing, for every person and in every chat', {
   timeout: 120_000,
 }, async () => {
+  let isShown = () => false;
   await using scene = await chatScene(async function* ({ ask, message }) {
-    const waitMs = message.text.endsWith('quick') ? 200 : 600_000;
-    yield resultOf(`It was ${await ask('The agent wants to use shell', 'rm -r build', waitMs)}`);
+    const decision = message.text.endsWith('quick')
+      ? await expired(ask, () => isShown())
+      : await ask('The agent wants to use shell', 'rm -r build', 600_000);
+    yield resultOf(`It was ${decision}`);
   });
   const { channel } = scene;
+  isShown = () => channel.sent.some(({ buttons = [] }) => buttons.length > 0);
   const [asAnn, asBob] = ['ann', 'bob'].map((id) => ({ sender: { id, name: id }, isGroup: true }));
   const codeAt = (address: string) =>
     channel.sent.findLast((each) => each.address === address && (each.buttons ?? []).length > 0)?.buttons?.[0]

@@ -8,7 +8,12 @@ import { Ledger } from '../../src/ledger/ledger.ts';
 import type { Channel } from '../../src/seams/channel.ts';
 import type { Chats } from '../../src/seams/chat.ts';
 import type { Sandboxes } from '../../src/seams/persistent.ts';
-import { type AgentScript, type ScriptedAgents, scriptedAgents } from '../fixtures/scripted-agents.ts';
+import {
+  type AgentScript,
+  type ScriptedAgents,
+  type ScriptedTurn,
+  scriptedAgents,
+} from '../fixtures/scripted-agents.ts';
 import { type TestChannel, testChannel } from '../fixtures/test-channel.ts';
 import { sandboxWorld } from '../sandboxes/world.ts';
 
@@ -18,6 +23,17 @@ export interface ChatScene extends AsyncDisposable {
   readonly agents: ScriptedAgents;
   readonly sandboxes: Sandboxes;
   readonly stateDir: string;
+}
+
+/**
+ * The decision of a question that nobody answers in time. The question must be in the chat before it expires, for which a
+ * machine under load may need longer: then it is asked again, with more time.
+ */
+export async function expired(ask: ScriptedTurn['ask'], isShown: () => boolean) {
+  for (let waitMs = 200; ; waitMs *= 4) {
+    const decision = await ask('The agent wants to use shell', 'rm -r build', waitMs);
+    if (isShown()) return decision;
+  }
 }
 
 /** Chats with agents that a test scripts, in sandboxes without walls. `ann` and `bob` are paired. */
