@@ -125,8 +125,11 @@ it('CH-1: discord: in a server answers only messages to the bot, in the channel 
     referenced_message: { author: { id: server.botId }, content: '' },
   });
   server.write('500100', '777', 'of a program', { ...meant, author: { id: '777', bot: true } });
+  // A message that arrives during the turn before it also gets a notice that it waits.
   const at = (channel: string) =>
-    server.messages.filter((each) => each.channel === channel).map(({ text }) => text);
+    server.messages
+      .filter((each) => each.channel === channel && each.text.startsWith('You said'))
+      .map(({ text }) => text);
   await expect
     .poll(() => at('500100'), soon)
     .toEqual([

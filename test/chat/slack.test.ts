@@ -110,7 +110,7 @@ it('CH-1: slack: acknowledges stored messages, and reconnects when Slack request
   await using world = await platformScene('slack', platform, echo);
   platform.say(ann, 'one');
   await expect.poll(() => platform.shown(ann).length, soon).toBe(1);
-  expect(server.acknowledged).toHaveLength(1);
+  await expect.poll(() => server.acknowledged.length, soon).toBe(1);
   server.refresh();
   const opened = () => server.calls.filter(({ method }) => method === 'apps.connections.open').length;
   await expect.poll(opened, soon).toBe(2);
@@ -191,5 +191,5 @@ it('CH-1: slack: slash commands reach a run, by their own name and behind /geode
   await expect.poll(() => said().at(-1), soon).toContain('/schedule');
   server.command(directly(ann), ann, '/geode', 'hello there');
   await expect.poll(() => said().at(-1), soon).toBe('You said hello there');
-  expect(server.acknowledged.length).toBeGreaterThanOrEqual(6);
+  await expect.poll(() => server.acknowledged.length, soon).toBeGreaterThanOrEqual(6);
 });

@@ -188,7 +188,9 @@ it('CH-1, GW-3: whatsapp: a forwarded message is never a command of the person w
   const command = { type: 'text', text: { body: '/new' } };
   server.write(ann, { ...command, context: { forwarded: true } });
   server.write(ann, { ...command, context: { frequently_forwarded: true } });
-  await expect.poll(() => platform.shown(ann).length, soon).toBe(2);
+  // A message that arrives during the turn before it also gets a notice that it waits.
+  const answers = () => platform.shown(ann).filter(({ text }) => text.startsWith('You said'));
+  await expect.poll(() => answers().length, soon).toBe(2);
   const texts = world.agents.turns.map(({ message }) => message.text);
   expect(texts).toEqual(['Forwarded:\n/new', 'Forwarded:\n/new']);
   expect(world.agents.stopped).toEqual([]);
