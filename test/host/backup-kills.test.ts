@@ -12,6 +12,8 @@ import { type HostWorld, hostWorld } from './world.ts';
 const geode = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));
 /** Changes in the folders of the state, after which the restore is killed. */
 const moments = [1, 3, 8, 15, 25, 40, 60, 90, 130, 180];
+/** On a machine under load, a restore may end before its changes are seen here. */
+const mostTries = 4;
 
 /** Killed after so many changes; undefined: it may finish. Returns its exit code, null if it was killed. */
 async function restore({ env, machine }: HostWorld, file: string, changes?: number): Promise<number | null> {
@@ -56,8 +58,12 @@ it('OPS-2: a restore that is killed at any moment leaves the old state or the ne
   await before[Symbol.asyncDispose]();
   let killed = 0;
   for (const changes of moments) {
-    if ((await restore(second, file, changes)) === null) killed += 1;
-    expect([['existing'], ['restored']]).toContainEqual(chatsIn(second));
+    let wasKilled = false;
+    for (let tries = 0; tries < mostTries && !wasKilled; tries += 1) {
+      wasKilled = (await restore(second, file, changes)) === null;
+      expect([['existing'], ['restored']]).toContainEqual(chatsIn(second));
+    }
+    if (wasKilled) killed += 1;
   }
   expect(killed).toBeGreaterThan(moments.length / 2);
   expect(await restore(second, file)).toBe(0);
