@@ -218,6 +218,8 @@ it('SEC-2: a user receives only their own events, also with a chat of the same n
   }
   // Her own turn is over, so that only bob's requests could change her view from here on.
   await eventually(() => isAnswered(client, 'line'), 'the second answer to alice', 60_000);
+  // Writes the counts of the searches for it, which would appear a second later.
+  await alice('/api/v1/memory/audit');
   before = await owned.view();
 });
 

@@ -8,6 +8,8 @@ import { type ModelServer, startModelServer } from '../fixtures/model-server/mod
 import { reflection, solution } from '../solve/shop.ts';
 import type { OpenedHost } from './world.ts';
 
+const dayMs = 24 * 3_600_000;
+
 /** Requests open to everybody; their answers repeat the caller's mark. */
 export const problem = 'Write a Python function double(n) that gives twice the number.';
 
@@ -46,7 +48,7 @@ export async function wholeUser(
   const sandbox = client.sandboxes.of('room');
   await sandbox.files.write('note.txt', mark);
   await sandbox.snapshots.take({ name: 'point' });
-  const script = `echo ${mark}; sleep 600`;
+  const script = `echo ${mark}; sleep 36000`;
   const { id: process } = await sandbox.spawn({ argv: ['/bin/sh', '-c', script], timeoutMs: null });
   await client.ingest({ id: 'fact', content: `a fact with ${mark}`, category: 'core', source: user });
   // Off: no call leaves this machine.
@@ -70,7 +72,7 @@ export async function wholeUser(
   await eventually(() => isAnswered(client, 'line'), 'the answer in the chat', 60_000);
   const schedule = await client.chats.schedule('line', { when: '0 9 1 1 *', text: mark });
   // Nobody decides it: it ends with the host.
-  host.approvals.ask({ user, chat: 'room', kind: 'tool', title: mark }).catch(() => {});
+  host.approvals.ask({ user, chat: 'room', kind: 'tool', title: mark, waitMs: dayMs }).catch(() => {});
   const [approval] = await client.approvals.list();
   const key = host.keys.create({ user, scopes: ['runs'], label: mark });
   const made = { process, context: context.id, run: run?.id, solve: solve?.id, crystal: crystal?.key };
