@@ -146,8 +146,9 @@ describe('one host', () => {
 
   it('rate limits of the config apply to keys and scopes, not to the socket', async () => {
     await using world = hostWorld({
-      GEODE_GATEWAY_RATE: '2',
-      GEODE_GATEWAY_SCOPE_RATES: '{"memory:write": 0.1}',
+      // So low that no request is allowed again while the test runs.
+      GEODE_GATEWAY_RATE: '0.5',
+      GEODE_GATEWAY_SCOPE_RATES: '{"memory:write": 0.001}',
     });
     const opened = await world.open();
     const mine = await atSocket(opened);

@@ -118,7 +118,7 @@ async function typed(name: string, machine: Machine) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end('a value of a secret');
   const streams = { stdin, inputKind: () => 'none' as const, closeInput() {}, stdout, stderr, setRaw() {} };
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(80_000);
   const around = { streams, machine, cwd: machine.home, colours: false, signal };
   const code = await perform(await entry.load(), wordsOf[name] ?? [], around);
   stdout.end();
