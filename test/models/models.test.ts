@@ -99,14 +99,16 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
   it.each(['reset', 'close'] as const)(
     'requests an answer again when it is cut (%s), and discards the first part with a restart event',
     async (cutBy) => {
+      const read = Promise.withResolvers<void>();
       await using setup = await open(kind, (_call, number) => ({
         ...{ text: 'a long answer that is whole', pieceLength: 4, everyMs: 20 },
-        ...(number === 1 && { cutAfter: 2, cutBy }),
+        ...(number === 1 && { cutAfter: 2, cutBy, cutWhen: read.promise }),
       }));
       let shown = '';
       let restarts = 0;
       for await (const event of setup.model.stream(ask)) {
         if (event.type === 'text-delta') shown += event.text;
+        if (shown === 'a long a') read.resolve();
         if (event.type !== 'restart') continue;
         restarts += 1;
         expect(shown).toBe('a long a');
@@ -166,7 +168,7 @@ describe.each(wires)('SLV-4: the %s wire', (kind, path) => {
     await using setup = await open(kind, () => ({ text: 'late', hold: never }));
     const stop = new AbortController();
     const asking = setup.model.ask(ask, { signal: stop.signal });
-    await expect.poll(() => setup.server.calls.length).toBe(1);
+    await expect.poll(() => setup.server.calls.length, { timeout: 60_000 }).toBe(1);
     stop.abort();
     await expect(asking).rejects.toMatchObject({ code: 'cancelled' });
     await using slow = await open(kind, () => ({ text: 'late', hold: never }), { timeoutMs: 100 });
