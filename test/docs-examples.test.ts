@@ -22,10 +22,10 @@ const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root })
 describe.skipIf(reason !== null)(`console examples${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   it.each(pages.filter(({ examples }) => examples.commands.length > 0))(
     'OPS-6: $page shows the real output of its commands',
-    { timeout: 180_000 },
+    { timeout: 600_000 },
     async ({ page, examples }) => {
       using home = temporaryFolder();
-      const results = await runCommands(examples.commands, home.path, AbortSignal.timeout(170_000));
+      const results = await runCommands(examples.commands, home.path, AbortSignal.timeout(580_000));
       const wrong = examples.commands.flatMap(({ text, output, line }, index) => {
         const { code, output: given } = results[index] ?? { code: null, output: '' };
         const where = `${page}:${line} $ ${text}`;

@@ -8,7 +8,7 @@ import { thisMachine } from '../../src/machine/machine.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { geode } from './geode.ts';
 
-describe('geode config', { timeout: 60_000 }, () => {
+describe('geode config', { timeout: 300_000 }, () => {
   let home: ReturnType<typeof temporaryFolder>;
   beforeEach(() => {
     home = temporaryFolder();

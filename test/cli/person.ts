@@ -63,7 +63,7 @@ export function sitDown(argv: readonly string[], { env, columns = 80, rows = 24 
     async sees(words) {
       const isThere = async () =>
         typeof words === 'string' ? screen().includes(words) : words.test(screen());
-      await eventually(isThere, `${words} on the screen`, 60_000).catch((error) => {
+      await eventually(isThere, `${words} on the screen`, 120_000).catch((error) => {
         throw new Error(`${error.message}; the screen shows:\n${screen()}`);
       });
     },

@@ -16,7 +16,7 @@ import { type Person, type Seat, sitDown } from './person.ts';
 export const patience = { timeout: 300_000 } as const;
 
 export function patiently<T>(look: () => Promise<T | undefined | false>, what: string): Promise<T> {
-  return eventually(look, what, 60_000);
+  return eventually(look, what, 120_000);
 }
 
 export const geodeProgram = fileURLToPath(new URL('../../bin/geode.js', import.meta.url));

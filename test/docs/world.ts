@@ -125,7 +125,7 @@ geode host stop >/dev/null 2>&1
 # A gateway of the page removes the sandboxes that it keeps ready when it ends by itself.
 gateways() { grep -lszx 'gatewa[y]' /proc/[0-9]*/cmdline | cut -d/ -f3; }
 kill $(gateways) 2>/dev/null
-for _ in $(seq 300); do [ -z "$(gateways)" ] && break; sleep 0.1; done
+for _ in $(seq 1200); do [ -z "$(gateways)" ] && break; sleep 0.1; done
 `;
 
 function scriptOf(commands: readonly ConsoleCommand[]): string {

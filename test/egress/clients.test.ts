@@ -23,6 +23,8 @@ const cargo = cargoProgram();
 /** Bubblewrap shows the programs of the machine, so these are its own clients, as people have them. */
 describe.skipIf(!bubblewrap.available)(
   `real clients${bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`}`,
+  // Compilers and package managers take their time on a busy machine.
+  { timeout: 300_000 },
   () => {
     let harness: Harness;
     let folder: string;
@@ -62,7 +64,7 @@ describe.skipIf(!bubblewrap.available)(
       sandbox.exec({
         argv: ['sh', '-c', script],
         env: { ...opened.hatch.env, HOME: '/tmp' },
-        timeoutMs: 80_000,
+        timeoutMs: 200_000,
       });
     const base = () => `http://allowed.test:${files.port}`;
     const opening = () => `https://allowed.test:${secure.port}`;
