@@ -30,7 +30,10 @@ agentTurns(scene, (stage) => {
     expect(events.flatMap((event) => (event.type === 'text' ? [event.text] : [])).join('')).toBe(
       'That is 42.',
     );
-    expect(server.calls.at(-1)?.prompt).toMatch(/the number is 41[\s\S]*Noted\.[\s\S]*add one to it/);
+    // The last request may be the one for the title of the conversation.
+    const prompts = server.calls.map(({ prompt }) => prompt);
+    const whole = /the number is 41[\s\S]*Noted\.[\s\S]*add one to it/;
+    expect(prompts).toContainEqual(expect.stringMatching(whole));
     expect(await client.agents.stop('loads')).toBe(true);
     expect(await stage().running('loads')).toBe('[[],[]]');
   });
@@ -50,7 +53,7 @@ it.skipIf(!bubblewrap.available)(
       driver: 'acp:silent',
       settings: (server) => ({
         ...acpScene(inject('engines'), 'bubblewrap', { available: true, folder: '' }).settings(server),
-        GEODE_ACP_BEGIN: '3',
+        GEODE_ACP_BEGIN: '10',
         GEODE_ACP_AGENTS: JSON.stringify({
           silent: {
             command: [
@@ -67,7 +70,7 @@ it.skipIf(!bubblewrap.available)(
     const last = (await stage.send('silent', 'hello')).at(-1);
     expect(last).toMatchObject({ type: 'error', code: 'agent_unavailable' });
     expect(last).toMatchObject({
-      message: expect.stringMatching(/initialize within 3 s[\s\S]*loading plugins[\s\S]*no licence found/),
+      message: expect.stringMatching(/initialize within 10 s[\s\S]*loading plugins[\s\S]*no licence found/),
     });
     expect(await stage.running('silent')).toBe('[[],[]]');
   },

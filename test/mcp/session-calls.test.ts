@@ -304,7 +304,7 @@ describe('calls of tools from inside a sandbox', { timeout: 300_000 }, () => {
   });
 
   it('MCP-2: ends a call and its processes at the deadline', async () => {
-    await using hasty = hostWorld({ GEODE_MCP_CALL_TIMEOUT: '2', GEODE_RUNS_POOL_CEILING: '0' });
+    await using hasty = hostWorld({ GEODE_MCP_CALL_TIMEOUT: '8', GEODE_RUNS_POOL_CEILING: '0' });
     const { host } = await hasty.open();
     const place = await host.sandboxes.of('alice').getOrCreate('slow');
     await host.tools.open(place, { tools: ['run_code'] });

@@ -84,6 +84,10 @@ export async function run({ title, size, gateways: settings, mostAwayMs, recordO
   const weather = await storm({
     ...{ telegram, gateways, people, messages, kills, seed, mostAwayMs },
     samplesMemory: messages >= enoughForMemory,
+    // Of two gateways, the one with the most chats is killed, and stays away until the other has taken over one of them:
+    // no seed leaves that out.
+    victim: (random) => (hasMoved(models) ? Math.floor(random * models.length) : busiestOf(models)),
+    mayReturn: () => hasMoved(models),
     underWay: async () =>
       recordOf === undefined
         ? gateways.reduce((sum, gateway) => sum + sendingOf(gateway), 0)
@@ -96,6 +100,20 @@ export async function run({ title, size, gateways: settings, mostAwayMs, recordO
   const ran = { tally, weather, telegram, models, victims };
   report(title, size, ran, Date.now() - began);
   return ran;
+}
+
+/** Persons whose questions came to the first gateway and to the second. */
+export function askedTwice([first, second]: readonly AnsweringModel[]): readonly number[] {
+  return [...(first?.asked ?? [])].filter((person) => second?.asked.has(person));
+}
+
+function hasMoved(models: readonly AnsweringModel[]): boolean {
+  return models.length < 2 || askedTwice(models).length > 0;
+}
+
+function busiestOf(models: readonly AnsweringModel[]): number {
+  const sizes = models.map(({ asked }) => asked.size);
+  return sizes.indexOf(Math.max(...sizes));
 }
 
 function common({ chats }: Size): Record<string, string> {

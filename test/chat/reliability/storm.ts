@@ -18,6 +18,10 @@ export interface StormOptions {
   readonly mostAwayMs: number;
   /** Whether the memory of a gateway is sampled, which takes an inspector. */
   readonly samplesMemory: boolean;
+  /** Which gateway is killed next, by a random number below 1. */
+  readonly victim: (random: number) => number;
+  /** Whether a gateway that was killed may come back; until then it stays away for up to a minute longer. */
+  readonly mayReturn: () => boolean;
   /** Replies that are being sent at this moment. */
   readonly underWay: () => Promise<number>;
   /** Waits until every message has its answer. */
@@ -42,13 +46,15 @@ const shareWithKills = 0.5;
  */
 const shareBeforeLast = 0.75;
 const longestWaitMs = 600_000;
+/** A gateway that was killed and may not return comes back all the same after this: nobody may have written. */
+const longestAwayMs = 60_000;
 /** Longer than a gateway that was killed stays away and the other takes over its chats. */
 const longestSilenceMs = 120_000;
 
 /** People write, gateways are killed and started again, the platform fails: until everything is written. */
 export async function storm(options: StormOptions): Promise<Storm> {
-  const { telegram, gateways, people, messages, kills, seed, mostAwayMs, samplesMemory, underWay, settled } =
-    options;
+  const { telegram, gateways, people, messages, kills, seed, mostAwayMs, samplesMemory } = options;
+  const { victim, mayReturn, underWay, settled } = options;
   const random = generator(seed);
   const plan = planned(kills, Math.floor(messages * shareWithKills), seed + 1);
   const startTimes: number[] = [];
@@ -84,7 +90,7 @@ export async function storm(options: StormOptions): Promise<Storm> {
       }
       // People go on writing and the platform goes on failing while it is away.
       await returning;
-      const which = Math.floor(random() * gateways.length);
+      const which = victim(random());
       const [gateway, child] = [gateways[which], running[which]];
       if (gateway === undefined || child === undefined) continue;
       await ended(child, 'SIGKILL');
@@ -92,6 +98,8 @@ export async function storm(options: StormOptions): Promise<Storm> {
       interrupted += await underWay();
       const awayMs = random() * mostAwayMs;
       returning = delay(awayMs).then(async () => {
+        const until = performance.now() + longestAwayMs;
+        while (!mayReturn() && performance.now() < until) await delay(50);
         running[which] = await start(gateway);
       });
     }
