@@ -8,7 +8,7 @@ import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attack } from './attempts.ts';
 
 export interface Targets extends AsyncDisposable {
@@ -59,7 +59,7 @@ export async function openTargets(engine: string): Promise<Targets> {
       if (sign === 'tcp' || sign === 'udp') {
         const port = sign === 'tcp' ? tcp : udp;
         // A datagram may still be on its way to this process.
-        return port.taken() || delay(arrivalMs).then(() => port.taken());
+        return port.taken() || afterWait(delay(arrivalMs)).then(() => port.taken());
       }
       if (sign === 'written') return wasWritten(join(folder, 'open', 'written'));
       const died = await hasDied(victim);
@@ -83,10 +83,14 @@ async function endVictim(victim: ChildProcess): Promise<void> {
 async function hasDied(victim: ChildProcess): Promise<boolean> {
   if (victim.exitCode !== null || victim.signalCode !== null) return true;
   const late = AbortSignal.timeout(deathMs);
-  return once(victim, 'exit', { signal: late }).then(
-    () => true,
-    () => false,
-  );
+  await afterWait(once(victim, 'exit', { signal: late }).catch(() => {}));
+  return victim.exitCode !== null || victim.signalCode !== null;
+}
+
+/** A timer of a process that was held up fires before the events that came in time are received. */
+async function afterWait(waiting: Promise<unknown>): Promise<void> {
+  await waiting;
+  await nextTurn();
 }
 
 async function wasWritten(path: string): Promise<boolean> {
