@@ -135,8 +135,8 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
     await symlink('/etc', join(project, 'outside'));
     const claude = ['claude', '-C', 'project', '-q'];
     // As tests, which are allowed ahead.
-    const inTest = (name: string, script: string) => [
-      { text: '', calls: [scene.write(`${name}.py`, testOf(script))] },
+    const inTest = (name: string, script: string, hold = Promise.resolve()) => [
+      { text: '', calls: [scene.write(`${name}.py`, testOf(script))], hold },
       { text: '', calls: [scene.run(`python3 -m unittest ${name}`)] },
     ];
     const evil = [
@@ -145,8 +145,10 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
       'ln -s /etc/passwd password; mkdir outside; echo evil > outside/evil; ln -s src/new.txt inner; mkfifo pipe',
     ];
     steps['change the files'] = [...inTest('change', evil.join('; ')), { text: 'Changed.' }];
+    // The agent does nothing before the file here has changed.
+    const changed = Promise.withResolvers<void>();
     steps['look at the files'] = [
-      ...inTest('look', 'cat both.txt src/*; echo mine > both.txt'),
+      ...inTest('look', 'cat both.txt src/*; echo mine > both.txt', changed.promise),
       { text: 'Looked.' },
     ];
     const first = await home.run([...claude, 'change the files']);
@@ -172,7 +174,9 @@ describe.each(scenes)('geode claude at a terminal, $name', patience, (scene) => 
     const said = wordsOf(child);
     await patiently(async () => said().includes('went in'), 'the copy');
     await writeFile(join(project, 'both.txt'), 'by hand\n');
-    await once(child, 'close');
+    const closed = once(child, 'close');
+    changed.resolve();
+    await closed;
     expect(said()).toContain('Looked.');
     const looked = server.calls.findLast(({ prompt }) => prompt.includes('look at the files'));
     expect(looked?.prompt).toMatch(/before[\s\S]*changed by hand/);
