@@ -156,7 +156,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: several commands at once${reason}
       spawn('bash', ['-c', script, process.execPath, geodeProgram], { env: home.env, cwd: home.folder });
     const headed = shell('"$0" "$1" sandbox exec pipe -- yes | head -n 1; echo $PIPESTATUS');
     expect(await text(headed.stdout)).toBe('y\n141\n');
-    expect(await running(home, 'pipe')).toEqual([]);
+    await patiently(async () => (await running(home, 'pipe')).length === 0, 'the end of its process');
     const full = shell('"$0" "$1" sandbox exec pipe -- echo word > /dev/full; echo $?');
     const words = await Promise.all([text(full.stdout), text(full.stderr)]);
     expect(words).toEqual(['1\n', expect.stringContaining('ENOSPC')]);
