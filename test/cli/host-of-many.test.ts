@@ -81,12 +81,15 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: the host of several commands${rea
     isOver = true;
     await killing;
     expect(killed.size).toBeGreaterThan(2);
+    // Nobody kills the host of the last round, so that not every command can have met a kill.
+    const last = outcomes.length;
+    outcomes.push(...(await Promise.all([0, 1, 2, 3, 4].map((index) => one(last + index)))));
+    expect(outcomes.slice(last).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
     const ran = (await home.ok(['sandbox', 'exec', 'chaos', '--', 'cat', 'ran']))
       .trim()
       .split('\n')
       .map(Number);
     expect(ran.length).toBe(new Set(ran).size);
-    expect(outcomes.filter(({ code }) => code === 0)).not.toEqual([]);
     for (const [index, { code, stdout, stderr }] of outcomes.entries()) {
       if (code === 0) expect([index, stdout, ran.includes(index)]).toEqual([index, `done ${index}\n`, true]);
       else expect([index, code, stderr]).toEqual([index, 125, expect.stringContaining('geode: ')]);

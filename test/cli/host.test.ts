@@ -14,7 +14,11 @@ describe('CLI-1: the life of a host (native)', patience, () => {
     await using home = await sandboxHome({ GEODE_RUNTIME_NAME: 'native', GEODE_SANDBOX_LINGER: '1' });
     await home.ok(['sandbox', 'create', 'short']);
     await home.ok(['sandbox', 'exec', '-b', 'short', '--', 'sleep', '1111']);
+    // While a command runs, the host cannot be gone before the test has read who it is.
+    const command = await started(home, 'sandbox', 'exec', 'short', '--', 'sh', '-c', 'echo up; read line');
     const host = await home.host();
+    command.child.stdin.end('go on\n');
+    await command.over;
     await patiently(async () => !isRunning(host), 'the end of the host');
     expect(await running(home, 'short')).toEqual(['1111']);
   });

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { pdfOf } from '../api/pdf.ts';
+import { eventually } from '../contracts/harness.ts';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 import { geode, type Outcome, startGeode } from './geode.ts';
 
@@ -272,8 +273,8 @@ describe('CLI-1: geode gateway and keys', { timeout: 300_000 }, () => {
     expect((await geode(['memory', 'rm', 'hers', '--user', 'alice'], { home: ownHome })).stdout).toBe(
       'removed hers\n',
     );
-    const stored = server.lines().filter((line) => line.includes('"path":"/api/v1/context/ingest"'));
-    expect(stored.length).toBeGreaterThan(1);
+    const stored = () => server.lines().filter((line) => line.includes('"path":"/api/v1/context/ingest"'));
+    await eventually(async () => stored().length > 1, 'the lines of the log about both');
     await server.stop();
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ProcessFacts } from '../../src/seams/process.ts';
-import { patience, type SandboxHome, sandboxHome } from './sandbox-home.ts';
+import { patience, patiently, type SandboxHome, sandboxHome } from './sandbox-home.ts';
 
 const { bubblewrap, docker } = inject('engines');
 const reason = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
@@ -74,11 +74,15 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: geode shell${reason}`, patience, 
     await first.sees('FULL SCREEN 80x24');
     first.type('x');
     await first.sees('last key: x');
+    // The whole of the screen: both lines, and nothing else.
+    await first.sees(/^FULL SCREEN 80x24\n+ {4}last key: x$/);
     const before = first.screen();
     first.signal('SIGKILL');
     await first.over;
     await using again = home.sit(['shell', 'killed']);
     await again.sees('last key: x');
+    // Its parts may come one after the other.
+    await patiently(async () => again.screen() === before, 'the same screen');
     expect(again.screen()).toBe(before);
     again.type('y');
     await again.sees('last key: y');
