@@ -92,7 +92,11 @@ describe.skipIf(!bubblewrap.available)(
       expect(run.stdout).toBe(`hello from ${own}/run\n`);
       expect(await operator.approvals.list()).toEqual([]);
 
-      const log = await operator.egress.log({ sandbox: id });
+      // A request is in the log when its last byte has passed, which may be after the program has ended.
+      const log = await eventually(async () => {
+        const records = await operator.egress.log({ sandbox: id });
+        return records.length >= 3 && records;
+      }, 'all three in the log');
       expect(log.map(({ path, rule, verdict }) => `${verdict} ${path} ${rule}`)).toEqual([
         'allowed /again ask (for this sandbox)',
         'allowed /session ask (for this sandbox)',
@@ -196,11 +200,15 @@ link = socket.create_connection(('127.0.0.1', 7777), 100)
 link.settimeout(100)
 link.sendall(b'\\x01ping'); link.recv(5)
 print('open', flush=True)
+open('is-open', 'w').close()
 print(link.recv(1))
 `;
       const open = operator.sandboxes.of('cut').exec({ argv: ['python3', '-c', code], timeoutMs: 150_000 });
       await answer('allow-session');
-      await eventually(async () => echo.connections.size === 1, 'the connection', 60_000);
+      // Bytes have gone both ways, so that the program waits for the end alone.
+      const { files } = operator.sandboxes.of('cut');
+      await eventually(() => files.exists('is-open'), 'the connection', 60_000);
+      expect(echo.connections.size).toBe(1);
       expect(await operator.egress.removeGrant({ host: '127.0.0.1', port: echo.port })).toBe(1);
       expect((await open).stdout).toBe("open\nb''\n");
       const held = fetching('cut', url('/never')).catch(() => undefined);

@@ -143,6 +143,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(allowed.answers[0]).toContain('200 OK');
       expect(plain.seen.at(-1)?.url).toBe('/by-name');
       const address = expect.stringMatching(/^(127\.\d+\.\d+\.\d+|::1)$/);
+      await eventually(async () => allowed.opened.audit.length > 0, 'the request in the audit');
       expect(allowed.opened.audit).toMatchObject([{ host: 'localhost', verdict: 'allowed', address }]);
       const open = specOf({ mode: 'allow-all', allow: [], deny: [] });
       const before = plain.connections.size;

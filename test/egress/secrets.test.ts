@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { spellingsOf } from '../../src/base/secret-shapes.ts';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
+import { eventually } from '../contracts/harness.ts';
 import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';
 import { httpUpstream, type Upstream } from './upstreams.ts';
 
@@ -66,7 +67,11 @@ describe.skipIf(!bubblewrap.available)(
       expect(server.seen.at(-1)?.headers['x-api-key']).toBe(value);
       expect(stdout).toContain('geode-placeholder');
       expect(isIn(stdout)).toBe(false);
-      const log = await ann.egress.log();
+      // A call is in the log when its last byte has passed, which may be after the program has ended.
+      const log = await eventually(async () => {
+        const records = await ann.egress.log();
+        return records.length > 0 && records;
+      }, 'the call in the log');
       expect(log).toMatchObject([{ via: 'binding', path: '/echo', verdict: 'allowed' }]);
       expect(isIn(JSON.stringify(log))).toBe(false);
 
