@@ -132,7 +132,7 @@ describe.skipIf(!bubblewrap.available)(
       expect(refused.stdout).toContain('403');
       const [, ask] = /Allow it: geode (.*)\n/.exec(refused.stderr) ?? [];
       expect(ask).toMatch(/^egress allow demo 127\.0\.0\.1:\d+$/);
-      expect(await home.ok((ask ?? '').split(' '))).toContain(`allow  ${own} (private address)`);
+      expect(await home.ok((ask ?? '').split(' '))).toContain(`allow ${own} (private address)`);
       expect((await fetch('/second')).stdout).toBe(`hello from ${own}/second\n`);
       await home.ok(['host', 'stop']);
       expect((await fetch('/third')).stdout).toBe(`hello from ${own}/third\n`);
