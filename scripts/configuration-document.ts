@@ -43,6 +43,7 @@ const introductions: Readonly<Record<string, string>> = {
   acp: 'Agents that speak the Agent Client Protocol ([agents.md](agents.md)).',
   runs: '`geode run` and the pool of ready sandboxes ([runs.md](runs.md)).',
   images: 'Building, pulling and storing images ([images.md](images.md)).',
+  telemetry: 'Traces for OpenTelemetry ([operate.md](operate.md)).',
   backup: 'Backups ([backup.md](backup.md)).',
   chat: 'Chats and their limits ([gateway.md](gateway.md)).',
   channels: 'Telegram, Discord, Slack and WhatsApp ([gateway.md](gateway.md)).',

@@ -27,7 +27,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   UI: { count: 4, claimed: [1] },
   OCI: { count: 5, claimed: [1, 2, 3, 4, 5] },
   SC: { count: 5, claimed: [] },
-  OPS: { count: 6, claimed: [2, 3, 6] },
+  OPS: { count: 6, claimed: [2, 3, 4, 6] },
   DR: { count: 5, claimed: [3, 5] },
   SEC: { count: 3, claimed: [2, 3] },
   REL: { count: 3, claimed: [1] },

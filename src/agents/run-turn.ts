@@ -1,6 +1,7 @@
 import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { noUsage } from '../base/prices.ts';
+import { currentSpan } from '../base/spans.ts';
 import type { AgentEventBody, AgentResult, PermissionClass } from '../seams/agent.ts';
 import type { Approvals } from '../seams/approval.ts';
 import type { PersistentSandbox } from '../seams/persistent.ts';
@@ -11,6 +12,7 @@ import { openCalls, unfinished } from './open-calls.ts';
 import type { TurnRecorder } from './replay/tape-of-turn.ts';
 import { recordingFormat } from './transcript.ts';
 import { cleaned, TurnEvents } from './turn-events.ts';
+import { ToolSpans } from './turn-spans.ts';
 import type { TurnRow, TurnTable } from './turn-table.ts';
 import { usageOf } from './usage-of.ts';
 
@@ -86,6 +88,9 @@ async function lastOf(
   { driver, conversation, row, sandbox, signal }: TurnToRun,
   events: TurnEvents,
 ): Promise<AgentEventBody | undefined> {
+  const turnSpan = currentSpan();
+  // The loop on this host makes the spans of its tools itself.
+  using tools = turnSpan && driver.name !== 'builtin' ? new ToolSpans(turnSpan) : undefined;
   const given: DriverTurn = {
     user: conversation.user,
     chat: conversation.chat,
@@ -99,8 +104,14 @@ async function lastOf(
     isResumed: row.starts > 1,
     openCalls: row.starts > 1 ? openCalls(parts.turns.ofTurn(row)) : [],
     state: parts.conversations.state(conversation.id),
-    keep: (eventBodies, state) => events.push(eventBodies, state),
-    keepLast: (eventBodies, state) => events.pushLast(eventBodies, state),
+    keep(eventBodies, state) {
+      tools?.note(eventBodies);
+      events.push(eventBodies, state);
+    },
+    keepLast(eventBodies, state) {
+      tools?.note(eventBodies);
+      events.pushLast(eventBodies, state);
+    },
     ask: (request, cancel = {}) =>
       askPerson(parts, { conversation, row, sandbox, signal }, request, events, cancel),
     signal,

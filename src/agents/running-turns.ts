@@ -5,12 +5,14 @@ import type { Approvals } from '../seams/approval.ts';
 import { type EventSink, noEvents } from '../seams/events.ts';
 import type { PersistentSandbox, Sandboxes } from '../seams/persistent.ts';
 import type { Tapes } from '../seams/tapes.ts';
+import type { Telemetry } from '../seams/telemetry.ts';
 import type { ConversationRow, ConversationTable } from './conversation-table.ts';
 import type { AgentDriver, TurnStop } from './driver.ts';
 import type { EventFeed } from './event-feed.ts';
 import type { CallTable } from './replay/call-table.ts';
 import { TurnRecorder } from './replay/tape-of-turn.ts';
 import { runTurn } from './run-turn.ts';
+import { inTurnSpan } from './turn-spans.ts';
 import type { TurnRow, TurnTable } from './turn-table.ts';
 
 export interface TurnOptions {
@@ -30,6 +32,7 @@ export interface TurnOptions {
   readonly secrets?: readonly string[];
   readonly events?: EventSink;
   readonly log?: Log;
+  readonly telemetry?: Telemetry | undefined;
 }
 
 interface TurnPlace {
@@ -128,7 +131,7 @@ export class RunningTurns {
     events.emit(user, { type: 'turn-start', chat, turn: row.id, driver: driver.name });
     this.#feed.notify(conversation.id);
     await this.#thinking(conversation, Date.now() + this.#timeoutMs(row));
-    const last = await runTurn(parts, { ...place, signal });
+    const last = await inTurnSpan(this.#options.telemetry, place, () => runTurn(parts, { ...place, signal }));
     if (last === undefined) return;
     const outcome = last.type === 'result' ? last.outcome : 'error';
     events.emit(user, { type: 'turn-end', chat, turn: row.id, driver: driver.name, outcome });

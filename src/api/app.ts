@@ -17,6 +17,7 @@ import { answerProblem, refuseInvalid } from './problems.ts';
 import { reference } from './reference.ts';
 import { serveParts } from './serve-parts.ts';
 import { serveSite } from './site-files.ts';
+import { traced } from './tracing.ts';
 
 export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortSignal): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({ defaultHook: refuseInvalid });
@@ -43,10 +44,11 @@ export function createApi(parts: ApiParts, options: ApiOptions, stopping: AbortS
   app.use(secureHeaders({ strictTransportSecurity: false }));
   app.use(checkOrigin(options));
   // One middleware for all routes, so that a key has one allowance.
-  const authenticated = authenticate(parts, options, {
+  const identified = authenticate(parts, options, {
     known: (context) => firstOf(doors, (door) => door.caller(context)),
     person: (context) => firstOf(doors, (door) => door.person?.(context)),
   });
+  const authenticated = parts.telemetry === undefined ? identified : traced(parts.telemetry, identified);
   for (const path of doors.flatMap(({ paths }) => paths)) app.use(path, refuseWhen(stopping));
   for (const path of ['/api/*', '/mcp', '/session']) {
     app.use(path, refuseWhen(stopping));

@@ -31,6 +31,7 @@ import type { ProviderSetup } from '../seams/provider-setup.ts';
 import type { Replays } from '../seams/replay.ts';
 import type { PullEvent } from '../seams/run.ts';
 import type { RuntimeName } from '../seams/runtime.ts';
+import type { Telemetry } from '../seams/telemetry.ts';
 import type { ToolReach, ToolSessions } from '../seams/tools.ts';
 import type { Webhooks } from '../seams/webhooks.ts';
 import type { OpenedSolves } from '../solve/open-solves.ts';
@@ -58,6 +59,8 @@ export interface ApiParts {
   /** Network policies, network requests and the credentials of bindings. */
   readonly egress?: EgressHost;
   readonly backups?: Backups;
+  /** Traces for OpenTelemetry. */
+  readonly telemetry?: Telemetry;
   /** Figures for Prometheus. */
   readonly measurements?: Measurements;
   /** Requests that wait for a person's decision. */

@@ -1,6 +1,7 @@
 /** Connects handlers to declared operations: checks and renames the input, renames the answer. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import { currentSpan } from '../base/spans.ts';
 import { freeNames } from '../contract/free-names.ts';
 import { camelName } from '../contract/names.ts';
 import type { AnswerStatus, Family, Operation, Schema } from '../contract/operation.ts';
@@ -49,9 +50,10 @@ export function serve(app: OpenAPIHono<ApiEnv>, family: Family, handlers: AnyHan
     const handle = handlers[name];
     if (handle === undefined) continue;
     refuseSameNames(operation);
-    app.openapi(routeOf(operation), async (context: Checked) =>
-      answer(context, operation, await handle(inputOf(operation, context), callOf(context))),
-    );
+    app.openapi(routeOf(operation), async (context: Checked) => {
+      currentSpan()?.set({ 'geode.operation': `${operation.tag}.${name}` });
+      return answer(context, operation, await handle(inputOf(operation, context), callOf(context)));
+    });
   }
 }
 

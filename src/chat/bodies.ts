@@ -19,6 +19,8 @@ const messageSchema = z.object({
   quoted: z.object({ by: z.string(), text: z.string() }).nullable().default(null),
   /** The sender's choice for this message; missing: as the chat is set. */
   during: z.enum(duringTurns).optional(),
+  /** The trace in which the message arrived, as W3C's `traceparent`. */
+  trace: z.string().optional(),
 });
 export type MessageBody = z.infer<typeof messageSchema>;
 /** The stored form. */

@@ -11,6 +11,7 @@ import type { Channel } from '../seams/channel.ts';
 import type { Chats, DuringTurn } from '../seams/chat.ts';
 import type { Events } from '../seams/events.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
+import type { Telemetry } from '../seams/telemetry.ts';
 import { ApprovalPrompts } from './approval-prompts.ts';
 import { ChatAudit } from './audit.ts';
 import { LedgerBus } from './bus/ledger-bus.ts';
@@ -21,6 +22,7 @@ import { closedPauseMs, openDelivery } from './delivery.ts';
 import { chatRecords } from './export.ts';
 import { Feed } from './feed.ts';
 import { openLanes } from './lanes.ts';
+import { inArrivalSpan, inMessageSpan } from './message-spans.ts';
 import { Pairings } from './pairings.ts';
 import type { ChatParts } from './parts.ts';
 import { longestMessage, putMessage, receive } from './receive.ts';
@@ -39,6 +41,7 @@ export interface OpenChatsOptions {
   readonly approvals: Approvals;
   readonly events: Events;
   readonly log: Log;
+  readonly telemetry?: Telemetry | undefined;
   /** In addition to the web. Closed together with the chats. */
   readonly channels?: readonly Channel[];
   readonly allowed?: SenderOptions['allowed'];
@@ -110,7 +113,9 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   };
   // Messages of a channel that is not open here wait for a host that has it open.
   const lanes = [...channels.keys()].flatMap((name) => [laneOf(name, ''), controlLane(laneOf(name, ''))]);
-  const work = (claim: Parameters<typeof workOn>[1], signal: AbortSignal) => workOn(scene, claim, signal);
+  const { telemetry } = options;
+  const work = (claim: Parameters<typeof workOn>[1], signal: AbortSignal) =>
+    inMessageSpan(telemetry, claim.message, () => workOn(scene, claim, signal));
   opened.use(openLanes({ bus, kinds: ['control'], lanes, concurrency: controlAtOnce, work, log, ...leases }));
   opened.use(
     openLanes({
@@ -133,7 +138,7 @@ export async function openChats(options: OpenChatsOptions): Promise<Chats> {
   };
   for (const channel of channels.values())
     channel.start(
-      (incoming) => receive(reception, incoming),
+      (incoming) => inArrivalSpan(telemetry, channel.name, () => receive(reception, incoming)),
       async (platformId, reason) => {
         await bus.takeBack(channel.name, platformId, { due: Date.now() + closedPauseMs, reason });
       },

@@ -1,3 +1,4 @@
+import { currentSpan, traceparentOf } from '../base/spans.ts';
 import type { Bus } from '../seams/bus.ts';
 import type { Incoming } from '../seams/channel.ts';
 import type { DuringTurn } from '../seams/chat.ts';
@@ -131,6 +132,7 @@ export function putMessage(
   { key, user, due }: { readonly key: string; readonly user: string; readonly due?: number },
 ): Promise<Stored> {
   const lane = laneOf(body.channel, body.address);
+  const span = currentSpan();
   const control = isControl(chatCommandOf(messageBodyOf(body)));
   return bus.put({
     lane: control ? controlLane(lane) : lane,
@@ -138,7 +140,7 @@ export function putMessage(
     user,
     key,
     kind: control ? 'control' : 'interactive',
-    body: JSON.stringify(body),
+    body: JSON.stringify(span === undefined ? body : { ...body, trace: traceparentOf(span) }),
     ...(due !== undefined && { due }),
   });
 }

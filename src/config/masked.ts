@@ -3,8 +3,8 @@ import type { Setting } from './load.ts';
 
 const secret = /(key|token|secret|password|postgres)$/i;
 
-/** Any variable of a program may be a credential that only the operator knows. */
-const variables = /(^|\.)env$/;
+/** Any variable of a program, and any header, may be a credential that only the operator knows. */
+const variables = /(^|\.)(env|headers)$/;
 
 /**
  * The value of a setting for display: without keys at any depth, without the values of variables, without passwords

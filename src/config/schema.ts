@@ -24,6 +24,7 @@ import {
   sandboxSettings,
   securitySettings,
 } from './sandbox-schema.ts';
+import { telemetrySettings } from './telemetry-schema.ts';
 import { webhookSettings } from './webhook-schema.ts';
 
 /** The whole config: one section for each part, every key with its meaning and default. Unknown keys are refused. */
@@ -37,6 +38,7 @@ export function configSchema(machine: Machine) {
     memory: memorySettings(machine),
     qdrant: qdrantSettings,
     gateway: gatewaySettings(machine),
+    telemetry: telemetrySettings,
     backup: backupSettings(machine),
     e2b: e2bSettings,
     providers: providersSettings,

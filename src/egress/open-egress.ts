@@ -17,6 +17,7 @@ import {
 } from '../seams/egress.ts';
 import { type EventSink, noEvents } from '../seams/events.ts';
 import { recordedHost, type Tapes } from '../seams/tapes.ts';
+import type { Telemetry } from '../seams/telemetry.ts';
 import { type AuditLimits, type AuditQuery, EgressAudit } from './audit/audit.ts';
 import { denialEvents } from './audit/denial-events.ts';
 import {
@@ -71,6 +72,8 @@ export interface EgressOptions {
   readonly operatorCredentials?: readonly OperatorCredential[];
   /** Authorities in PEM, trusted in addition to the usual ones for TLS to an upstream. */
   readonly upstreamCa?: string | undefined;
+  /** Takes the traces of sandboxes with the binding `otlp`. Left out: they are refused. */
+  readonly telemetry?: Telemetry;
   /** How long a connection waits for an answer; default 60 s. */
   readonly askMs?: number;
 }
@@ -205,6 +208,8 @@ export function openEgress(options: EgressOptions): EgressHost {
           spec,
           bindings,
           ...(tape && { tape }),
+          ...(options.telemetry && { telemetry: options.telemetry }),
+          secrets: () => known.of(user),
           audit(record) {
             note(record);
             if (record.verdict === 'allowed' && !['binding', 'http'].includes(record.via))

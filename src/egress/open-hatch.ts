@@ -16,8 +16,10 @@ import {
   reachesNothing,
 } from '../seams/egress.ts';
 import type { Sandbox } from '../seams/sandbox.ts';
+import type { Telemetry, TelemetryRelay } from '../seams/telemetry.ts';
 import { BindingServer, type BindingServerOptions, missingSecret } from './bindings/binding-server.ts';
 import { bindingOf } from './bindings/bindings.ts';
+import { openTelemetryDoor } from './bindings/telemetry-door.ts';
 import { type AuthorityStore, SandboxTrust } from './inspection/sandbox-trust.ts';
 import { UpstreamTls } from './inspection/upstream-tls.ts';
 import type { Seen } from './policy/learned.ts';
@@ -50,6 +52,9 @@ export interface HatchOptions {
   /** Authorities in PEM that the host trusts in addition to the usual ones for upstreams. */
   readonly upstreamCa?: string;
   readonly tape?: BindingServerOptions['tape'];
+  readonly telemetry?: Telemetry;
+  /** Values that relayed traces must not show. */
+  readonly secrets?: () => readonly string[];
   /** Asks the person in the mode `ask`, and knows earlier answers. */
   readonly person?: Person;
   /** Set by this hatch: a function that checks the open connections again. */
@@ -65,6 +70,9 @@ interface BindingServices {
   readonly refusal: () => string | undefined;
   readonly onUsage: BindingServerOptions['onUsage'];
 }
+
+/** Serves the connections of one door. */
+type DoorServer = Pick<TelemetryRelay, 'accept'> & Disposable;
 
 /** Opens the doors that a spec needs and serves them until it is disposed of. A failure leaves nothing open. */
 export async function openHatch(options: HatchOptions, cancel: Cancel = {}): Promise<OpenHatch> {
@@ -164,21 +172,25 @@ function bindingServers(
   { bindings }: EgressSpec,
   broker: Broker,
   upstreamTls: UpstreamTls,
-  { bindings: services, resolve = systemResolve, tape }: HatchOptions,
-): ReadonlyMap<string, BindingServer> {
+  options: HatchOptions,
+): ReadonlyMap<string, DoorServer> {
+  const { bindings: services, resolve = systemResolve, tape, telemetry, owner } = options;
   return new Map(
     bindings.map(bindingOf).map((binding) => [
       bindingDoor(binding.name),
-      new BindingServer({
-        broker,
-        binding,
-        resolve,
-        upstreamTls,
-        secret: () => services?.secret(binding.secret ?? binding.name, binding.upstream),
-        refusal: () => services?.refusal(),
-        onUsage: (usage) => services?.onUsage(usage),
-        ...(tape && { tape }),
-      }),
+      binding.isTelemetry
+        ? openTelemetryDoor({ ...options, broker, binding })
+        : new BindingServer({
+            broker,
+            binding,
+            resolve,
+            upstreamTls,
+            secret: () => services?.secret(binding.secret ?? binding.name, binding.upstream),
+            refusal: () => services?.refusal(),
+            onUsage: (usage) => services?.onUsage(usage),
+            ...(tape && { tape }),
+            span: () => telemetry?.turnOf(owner.user, owner.chat),
+          }),
     ]),
   );
 }
@@ -208,7 +220,7 @@ function isInspecting({ policy, bindings }: EgressSpec): boolean {
 /** The binding that answers for an https URL of its own upstream. */
 function boundTo(
   { bindings }: EgressSpec,
-  servers: ReadonlyMap<string, BindingServer>,
+  servers: ReadonlyMap<string, DoorServer>,
   { host, port }: EgressTarget,
 ): ((client: Duplex) => void) | undefined {
   const binding = bindings

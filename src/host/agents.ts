@@ -21,6 +21,7 @@ import type { EventSink } from '../seams/events.ts';
 import type { MemoryStore } from '../seams/memory.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
 import type { Replays } from '../seams/replay.ts';
+import type { Telemetry } from '../seams/telemetry.ts';
 import type { ToolSessions } from '../seams/tools.ts';
 import type { Geode } from './geode.ts';
 import type { ConfiguredModels } from './models.ts';
@@ -35,6 +36,7 @@ interface AgentParts {
   readonly log: Log;
   readonly app: Geode;
   readonly tools: ToolSessions;
+  readonly telemetry: Telemetry | undefined;
   readonly place: (options: Cancel) => Promise<AgentPlace>;
   /** The schedules of a user's chats; available once the chats are open. */
   readonly schedules: (user: string) => UserSchedules | undefined;
@@ -72,7 +74,7 @@ export function openConfiguredAgents(
   };
   return {
     agents: openAgents({
-      ...{ ...shared, approvals, events },
+      ...{ ...shared, approvals, events, telemetry: parts.telemetry },
       driver: agents.driver,
       allow: agents.allow,
       unattendedTimeoutMs: agents.unattended_timeout * 1000,

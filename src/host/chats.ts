@@ -7,7 +7,7 @@ import { openChannels } from './channels.ts';
 import { missingPrice } from './models.ts';
 
 interface ChatHostParts
-  extends Pick<OpenChatsOptions, 'agents' | 'approvals' | 'sandboxes' | 'events' | 'log'> {
+  extends Pick<OpenChatsOptions, 'agents' | 'approvals' | 'sandboxes' | 'events' | 'log' | 'telemetry'> {
   /** `all`: also the platforms of the config; `web`: only the chats of the API. */
   readonly channels: 'all' | 'web';
   readonly models: Models;

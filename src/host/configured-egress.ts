@@ -18,7 +18,7 @@ import type { EgressSpec } from '../seams/egress.ts';
 
 export function openConfiguredEgress(
   config: Config,
-  parts: Pick<EgressOptions, 'warn' | 'events' | 'approvals'>,
+  parts: Pick<EgressOptions, 'warn' | 'events' | 'approvals' | 'telemetry'>,
 ): EgressHost {
   return openEgress({
     ...parts,
@@ -48,7 +48,7 @@ function modelCredentials({ providers }: Config): readonly OperatorCredential[] 
 }
 
 /** Read at the start, so that a missing file is reported then. */
-function upstreamCaOf({ egress: { upstream_ca: file } }: Config): string | undefined {
+export function upstreamCaOf({ egress: { upstream_ca: file } }: Config): string | undefined {
   if (file === undefined) return undefined;
   try {
     return readFileSync(file, 'utf8');

@@ -3,20 +3,23 @@ import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import type { Cancel } from '../base/cancel.ts';
 import { isGeodeError, reasonOf } from '../base/errors.ts';
 import type { Config } from '../config/schema.ts';
+import type { Machine } from '../machine/machine.ts';
 import type { ProbedRuntime } from '../runtimes/index.ts';
 import { howToGetGvisor } from '../runtimes/oci/oci.ts';
 import type { MachineCheck } from '../seams/doctor.ts';
 import type { Workspace } from '../seams/sandbox.ts';
+import { checkTelemetry } from './configured-telemetry.ts';
 import type { Geode } from './geode.ts';
 
 const leastFreeBytes = 1024 ** 3;
 
 /** Never throws: a failure is a failed check. */
 export async function checkMachine(
-  { sandbox }: Config,
-  app: Geode,
+  config: Config,
+  { app, machine }: { readonly app: Geode; readonly machine: Machine },
   cancel: Cancel = {},
 ): Promise<readonly MachineCheck[]> {
+  const { sandbox } = config;
   const probed = await app.probe();
   const runtimes = probed.map((each) => runtimeCheck(app, each, cancel));
   return [
@@ -27,6 +30,7 @@ export async function checkMachine(
     ...probed.flatMap(limitsCheck),
     ...probed.flatMap(gvisorCheck),
     isolationCheck(probed),
+    ...(await checkTelemetry(config, machine)),
   ];
 }
 

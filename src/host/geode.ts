@@ -39,6 +39,7 @@ import type { ContextLanguage, PullEvent } from '../seams/run.ts';
 import type { Runtime, RuntimeName } from '../seams/runtime.ts';
 import type { Sandbox, SandboxSpec } from '../seams/sandbox.ts';
 import type { ShellPolicy } from '../seams/shell-policy.ts';
+import type { Telemetry } from '../seams/telemetry.ts';
 import { openConfiguredEgress } from './configured-egress.ts';
 import { checkState } from './state/tables.ts';
 
@@ -108,6 +109,7 @@ export function createGeode(
   warn: (message: string) => void,
   events: EventSink = noEvents,
   approvals?: Approvals,
+  telemetry?: Telemetry,
 ): Geode {
   const places = { stateDir: config.sandbox.state_dir, runDir: config.sandbox.run_dir };
   const guestDir = fileURLToPath(new URL('../../guest/dist', import.meta.url));
@@ -154,7 +156,11 @@ export function createGeode(
     apple: { program: config.apple.program, defaultImage: config.apple.image },
     oci: { program: config.oci.program, defaultImage: config.oci.image, store },
   });
-  const egress = openConfiguredEgress(config, { warn, events, ...(approvals && { approvals }) });
+  const egress = openConfiguredEgress(config, {
+    ...{ warn, events },
+    ...(approvals && { approvals }),
+    ...(telemetry && { telemetry }),
+  });
   const images = new RunImages({
     pullDeadlineMs: config.runs.pull_timeout * 1000,
     allowance: new PullAllowance({
@@ -260,7 +266,7 @@ export function createGeode(
     },
     async doctor(cancel) {
       const { checkMachine } = await import('./doctor.ts');
-      return checkMachine(config, geode, cancel);
+      return checkMachine(config, { app: geode, machine }, cancel);
     },
     async extractText(file, cancel) {
       const { extractText } = await import('../memory/extract/extract.ts');

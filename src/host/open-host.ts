@@ -40,6 +40,7 @@ import { openBackups } from './backup/open-backups.ts';
 import { openConfiguredImages } from './built-images.ts';
 import { openConfiguredChats } from './chats.ts';
 import { openConfiguredMemory } from './configured-memory.ts';
+import { openConfiguredTelemetry } from './configured-telemetry.ts';
 import { createGeode, type Geode } from './geode.ts';
 import { type HostMemory, hostMemory } from './host-memory.ts';
 import { hostStatus } from './host-status.ts';
@@ -103,10 +104,19 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
   markState(stateDir, version);
   const ledger = opened.use(new Ledger(join(stateDir, 'ledger.db'), hostChapters));
   const measured = opened.use(openMeasurements());
+  const telemetry = await openConfiguredTelemetry(config, machine, { log, version });
+  if (telemetry !== undefined) opened.use(telemetry);
   const events = measured.counted(new EventLog(ledger, { keep: config.gateway.keep_events, log }));
   await reportChange(stateDir, events);
   const approvals = opened.use(openApprovals({ ledger, events, log }));
-  const app = createGeode(config, machine, warn ?? ((message) => log.warn(message)), events, approvals);
+  const app = createGeode(
+    config,
+    machine,
+    warn ?? ((message) => log.warn(message)),
+    events,
+    approvals,
+    telemetry,
+  );
   const servers = openConfiguredServers(config, { app, version, log });
   const tools = openHostTools({ config, ledger, events, log, version, approvals, servers });
   secretValues = () => app.egress.secretValues(null);
@@ -159,11 +169,21 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     schedules: (user) => chats?.of(user).schedules,
     ...{ ledger, sandboxes, models, memory, approvals, events, log, app, place },
     tools: tools.sessions,
+    telemetry,
   });
   opened.use(agents);
   opened.use(replays);
   chats = opened.use(
-    await openConfiguredChats(config, { agents, approvals, sandboxes, events, log, channels, models }),
+    await openConfiguredChats(config, {
+      agents,
+      approvals,
+      sandboxes,
+      events,
+      log,
+      channels,
+      models,
+      telemetry,
+    }),
   );
 
   const open: NonNullable<ApiParts['open']> = (spec, { runtime, onPull: pulled, signal }) =>
@@ -183,7 +203,8 @@ export async function openHost(options: OpenHostOptions): Promise<OpenHost> {
     backups,
     hostStatus: (cancel) =>
       hostStatus({ loaded, version, app, ledger, sandboxes, runs, memory, chats, backups }, cancel),
-    measurements: measured.of({ ledger, sandboxes, runs, stateDir, version }),
+    measurements: measured.of({ ledger, sandboxes, runs, stateDir, version, telemetry }),
+    ...(telemetry && { telemetry }),
     version,
     log,
     events,

@@ -8,6 +8,7 @@ import type { Runs } from '../runs/index.ts';
 import type { EventSink } from '../seams/events.ts';
 import type { Measurements } from '../seams/measurements.ts';
 import type { Sandboxes } from '../seams/persistent.ts';
+import type { Telemetry } from '../seams/telemetry.ts';
 
 const searchRoute = '/api/v1/context/search';
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -20,6 +21,7 @@ interface MeasuredParts {
   readonly runs: Runs;
   readonly stateDir: string;
   readonly version: string;
+  readonly telemetry: Telemetry | undefined;
 }
 
 export interface OpenedMeasurements extends Disposable {
@@ -72,6 +74,11 @@ export function openMeasurements(): OpenedMeasurements {
           counter('geode_runs_total', 'Runs of code that have ended.', runs.samples),
           counter('geode_turns_total', "Agents' turns that have ended.", turns.samples),
           counter('geode_http_requests_total', 'Requests to the API.', requests.samples),
+          counter(
+            'geode_telemetry_spans_total',
+            'Spans of traces by source and outcome: sent, lost, refused.',
+            parts.telemetry?.samples() ?? [],
+          ),
           ...poolFamilies(parts.runs),
           gauge(
             'geode_sandboxes',

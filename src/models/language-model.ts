@@ -11,6 +11,7 @@ import { ZodType, z } from 'zod';
 import { type Cancel, cancelled, throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 import { costOf, noUsage, type PriceTable, type TokenUsage } from '../base/prices.ts';
+import { type Span, spanningStream, startSpan } from '../base/spans.ts';
 import type {
   JsonSchema,
   Model,
@@ -63,7 +64,22 @@ export class SdkModel implements Model {
     );
   }
 
-  async *stream(request: ModelRequest, { signal }: Cancel = {}): AsyncGenerator<ModelEvent> {
+  stream(request: ModelRequest, options: Cancel = {}): AsyncGenerator<ModelEvent> {
+    const [service = '', ...model] = this.id.split('/');
+    const span = startSpan(`chat ${model.join('/')}`, {
+      kind: 'client',
+      attributes: {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': service,
+        'gen_ai.request.model': model.join('/'),
+        'gen_ai.request.max_tokens': request.maxOutputTokens,
+        'geode.user': request.user,
+      },
+    });
+    return spanningStream(span, this.#stream(request, options), noteAnswer);
+  }
+
+  async *#stream(request: ModelRequest, { signal }: Cancel): AsyncGenerator<ModelEvent> {
     throwIfCancelled(signal, `The call to ${this.id}`);
     const { accounting } = this.#options;
     accounting.checkBudget(request.user);
@@ -154,6 +170,19 @@ export class SdkModel implements Model {
     if (text === '' && calls.length === 0 && finish === 'other') throw new Error('The answer is empty.');
     yield { type: 'answer', text, calls, finish, usage, cost: costOf(this.id, usage, prices) };
   }
+}
+
+/** By OpenTelemetry's GenAI conventions: numbers only, no text. */
+function noteAnswer(event: ModelEvent, span: Span): void {
+  if (event.type === 'restart') span.event('restart');
+  if (event.type !== 'answer') return;
+  span.set({
+    'gen_ai.response.finish_reasons': [event.finish],
+    'gen_ai.usage.input_tokens': event.usage.inputTokens,
+    'gen_ai.usage.output_tokens': event.usage.outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': event.usage.cachedTokens,
+    'geode.cost_usd': event.cost,
+  });
 }
 
 function sdkMessage(message: ModelMessage): SdkMessage {

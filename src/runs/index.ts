@@ -1,6 +1,7 @@
 import { type Cancel, onAbort } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
 import { localUser } from '../base/identity.ts';
+import { spanningStream, startSpan, traceVariables } from '../base/spans.ts';
 import { isOrphan } from '../pool/host-mark.ts';
 import { Pool } from '../pool/pool.ts';
 import { reap } from '../pool/reap.ts';
@@ -17,6 +18,7 @@ import { FairQueue } from './queue.ts';
 import { RedactedEvents } from './redacted-events.ts';
 import { type RunParts, streamRun } from './run.ts';
 import { RunImages } from './run-images.ts';
+import { noteRun } from './run-span.ts';
 
 export interface RunsOptions {
   readonly runtimes: readonly Runtime[];
@@ -101,8 +103,13 @@ export function createRuns(options: RunsOptions): Runs {
     using _cancelling = onAbort(given.signal, () => stop.abort(given.signal?.reason));
     active.add(stop);
     try {
-      const running = { ...given, signal: stop.signal };
-      for await (const event of streamRun(parts, code, languageOf(language), running)) {
+      const span = startSpan(`run ${language}`, {
+        attributes: { 'geode.language': language, 'geode.user': user },
+      });
+      const env = { ...traceVariables(span), ...given.env };
+      const running = { ...given, ...(span && { env }), signal: stop.signal };
+      const events = streamRun(parts, code, languageOf(language), running);
+      for await (const event of spanningStream(span, events, noteRun)) {
         for (const shown of redacted?.push(event) ?? [event]) {
           watcher?.event(shown);
           yield shown;

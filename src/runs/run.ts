@@ -1,5 +1,6 @@
 import { throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
+import { inSpan } from '../base/spans.ts';
 import type { Pool } from '../pool/pool.ts';
 import { hatchSpecOf, type OpenHatch } from '../seams/egress.ts';
 import type { Command, ExitFacts } from '../seams/process.ts';
@@ -45,7 +46,12 @@ export async function* streamRun(
   const pullMs = clock.lap();
   using _turn = yield* workshop.queue.wait(options.user ?? '', options);
   const queueMs = clock.lap();
-  const claim = await workshop.pool.claim(kind, options);
+  const claim = await inSpan('sandbox start', {}, async (span) => {
+    const claimed = await workshop.pool.claim(kind, options);
+    span?.set({ 'geode.sandbox.id': claimed.sandbox.id, 'geode.runtime': claimed.sandbox.runtime });
+    span?.set({ 'geode.sandbox.warm': claimed.warm });
+    return claimed;
+  });
   const sandboxMs = clock.lap();
   let stopped = true;
   try {

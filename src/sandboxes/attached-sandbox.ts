@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Cancel, throwIfCancelled, within } from '../base/cancel.ts';
 import { GeodeError, isGeodeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import { inSpan, type Span, startSpan } from '../base/spans.ts';
 import { Backpressure } from '../journals/backpressure.ts';
 import type { OpenHatch } from '../seams/egress.ts';
 import type { EventSink } from '../seams/events.ts';
@@ -12,6 +13,7 @@ import type { Activity, Sandbox } from '../seams/sandbox.ts';
 import type { Snapshots } from '../seams/snapshots.ts';
 import type { SandboxTools } from '../seams/tools.ts';
 import { cannotSave } from './checkpoints/take-checkpoint.ts';
+import { endExec, execSpan, noteExit, tracedCommand } from './exec-span.ts';
 import { FollowedProcess } from './followed-process.ts';
 import { attachedSnapshots } from './snapshots/attached-snapshots.ts';
 import { WorkMeter } from './work-meter.ts';
@@ -132,11 +134,16 @@ export class AttachedSandbox {
   }
 
   async spawn(command: Command, { inStep = false, ...cancel }: SpawnOptions = {}): Promise<Process> {
-    const process = await this.sandbox.spawn(command, cancel);
+    const span = startSpan(...execSpan(this.sandbox, command));
+    const process = await this.sandbox.spawn(tracedCommand(command, span), cancel).catch((error) => {
+      endExec(span, error);
+      throw error;
+    });
+    span?.set({ 'geode.process.id': process.id });
     const program = command.argv[0] ?? '';
     this.#events.emit(this.user, { type: 'process-start', process: process.id, program, ...this.#named });
     const backpressure = inStep ? new Backpressure() : undefined;
-    this.#follow(process, backpressure);
+    this.#follow(process, backpressure, span);
     return this.#handleOf(process.id, process.pid, 0, backpressure);
   }
 
@@ -168,9 +175,13 @@ export class AttachedSandbox {
 
   /** Commands with a waiting caller. Their process becomes known only at their end. */
   async exec(command: Command, options: ExecOptions = {}): Promise<ExecResult> {
-    const result = await this.sandbox.exec(command, options);
-    this.#tellExit(result.processId, result);
-    return result;
+    return inSpan(...execSpan(this.sandbox, command), async (span) => {
+      const result = await this.sandbox.exec(tracedCommand(command, span), options);
+      span?.set({ 'geode.process.id': result.processId });
+      noteExit(span, result);
+      this.#tellExit(result.processId, result);
+      return result;
+    });
   }
 
   /** Detaches on purpose; the sandbox continues. */
@@ -245,9 +256,10 @@ export class AttachedSandbox {
     return this.sandbox.attach(id, { from: this.sandbox.journals.open(id).length, ...cancel });
   }
 
-  #follow(process: Process, backpressure?: Backpressure): void {
+  #follow(process: Process, backpressure?: Backpressure, span?: Span): void {
     this.#followed.set(process.id, process);
-    const following = this.#readToEnd(process, backpressure).finally(() => {
+    const following = this.#readToEnd(process, backpressure, span).finally(() => {
+      span?.end();
       this.#following.delete(following);
       this.#followed.delete(process.id);
     });
@@ -258,14 +270,16 @@ export class AttachedSandbox {
    * Waits while the disk is full: the process blocks and loses nothing. If the disk stays full, followers get an
    * error.
    */
-  async #readToEnd(process: Process, backpressure: Backpressure | undefined): Promise<void> {
+  async #readToEnd(process: Process, backpressure?: Backpressure, span?: Span): Promise<void> {
     let tries = 0;
     for (let current = process; ; ) {
       try {
         for await (const event of current) {
           tries = 0;
-          if (event.type === 'exit') this.#tellExit(process.id, event);
-          else await backpressure?.writtenTo(event.offset);
+          if (event.type === 'exit') {
+            noteExit(span, event);
+            this.#tellExit(process.id, event);
+          } else await backpressure?.writtenTo(event.offset);
         }
         return;
       } catch (error) {

@@ -12,6 +12,7 @@ import { Admission, type AdmissionLimits } from './admission.ts';
 import { Arrivals } from './arrivals.ts';
 import type { AttachedSandbox } from './attached-sandbox.ts';
 import { AttachedSandboxes } from './attached-sandboxes.ts';
+import { starting } from './exec-span.ts';
 import { checkLabels, checkName, keyOf, ownerText } from './owner.ts';
 import { isHibernated, readStates } from './read-states.ts';
 import { handleOf } from './sandbox-handle.ts';
@@ -272,7 +273,7 @@ export class Registry implements AsyncDisposable {
     const { id, user, runtime, spec } = entry;
     const start = async () => {
       const isAsleep = await isHibernated(this.#source.runtime(runtime), id, cancel);
-      const sandbox = await this.#source.start(id, runtime, spec, cancel);
+      const sandbox = await starting(entry, () => this.#source.start(id, runtime, spec, cancel));
       const held = await this.#attached.take(entry, sandbox, this.#source.runtime(runtime), cancel);
       if (isAsleep) this.emit(entry, { type: 'sandbox-wake' });
       else this.#events.emit(user, { type: 'sandbox-start', made: false, ...named(entry) });
@@ -305,7 +306,7 @@ export class Registry implements AsyncDisposable {
     const labels = checkLabels(spec.labels ?? {});
     checkNetwork(spec, egress);
     return this.#admission.admit(user, cancel, async () => {
-      const { runtime, sandbox } = await claim();
+      const { runtime, sandbox } = await starting({ user, chat }, claim);
       try {
         throwIfCancelled(cancel.signal, 'Creating the sandbox');
         await fill?.(sandbox.id);

@@ -165,10 +165,10 @@ test('secrets are set and removed by their own user, with the scope, and no answ
   const call = host.server.caller('erin', ['secrets']);
   const ready = async () =>
     (await erin.egress.bindings()).filter((binding) => binding.ready).map(({ name }) => name);
-  expect(await ready()).toEqual(['openai-compatible']);
+  expect(await ready()).toEqual(['openai-compatible', 'otlp']);
   const set = await call('/api/v1/secrets/anthropic', { method: 'PUT', json: { value } });
   expect(set).toMatchObject({ status: 204, text: '' });
-  expect(await ready()).toEqual(['anthropic', 'openai-compatible']);
+  expect(await ready()).toEqual(['anthropic', 'openai-compatible', 'otlp']);
   const listed = await call('/api/v1/secrets');
   expect(listed.body).toEqual({
     secrets: [{ name: 'anthropic', created_at: expect.any(Number), changed_at: expect.any(Number) }],

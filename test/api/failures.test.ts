@@ -10,7 +10,7 @@ const context = '/api/v1/context';
 const entry = { content: 'a fact', category: 'core', source: 'test' };
 
 describe('CTX-4: failures inside', () => {
-  test('memory that is down is a 503 with its code, and never an empty answer', async () => {
+  test('OPS-4: memory that is down is a 503 with its code, and never an empty answer', async () => {
     await using server = await startTestServer();
     const call = server.caller('alice');
     await call(`${context}/k`, { method: 'PUT', json: entry });

@@ -39,7 +39,7 @@ function ask(url: string, method = 'GET', headers: Record<string, string> = {}, 
 }
 
 describe('a gateway with a certificate', () => {
-  it('serves requests, WebSockets and logins over HTTPS, and nothing without it', async () => {
+  it('OPS-4: serves requests, WebSockets and logins over HTTPS, and nothing without it', async () => {
     await using world = hostWorld({ GEODE_GATEWAY_TLS_CERT: files.cert, GEODE_GATEWAY_TLS_KEY: files.key });
     const { host, gateway } = await world.open();
     expect(gateway.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
@@ -87,7 +87,7 @@ describe('a gateway with a certificate', () => {
     });
   });
 
-  it('uses a renewed certificate without a restart, and keeps the old one while the files are broken', async () => {
+  it('OPS-4: uses a renewed certificate without a restart, and keeps the old one while the files are broken', async () => {
     using folder = temporaryFolder();
     const own = { cert: join(folder.path, 'cert.pem'), key: join(folder.path, 'key.pem') };
     copyFileSync(files.cert, own.cert);

@@ -9,7 +9,7 @@ import { geodeProgram, sandboxHome } from '../cli/sandbox-home.ts';
 import { hostWorld } from './world.ts';
 
 describe('the status of a host', () => {
-  it('is healthy, and counts sandboxes and approvals without names', async () => {
+  it('OPS-4: is healthy, and counts sandboxes and approvals without names', async () => {
     await using world = hostWorld();
     const { host, socket } = await world.open();
     const client = createClient(unixTransport(socket.path));
@@ -32,7 +32,7 @@ describe('the status of a host', () => {
     expect(JSON.stringify(status)).not.toContain('a-private-name');
   });
 
-  it('is impaired without a runtime, and names the reason', async () => {
+  it('OPS-4: is impaired without a runtime, and names the reason', async () => {
     const nowhere = { GEODE_RUNTIME_NAME: 'docker', GEODE_DOCKER_HOST: 'unix:///nowhere/docker.sock' };
     await using world = hostWorld(nowhere);
     const { socket } = await world.open();

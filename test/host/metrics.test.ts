@@ -14,7 +14,7 @@ async function scrape(url: string, headers: Readonly<Record<string, string>> = {
 }
 
 describe('/metrics', () => {
-  it('counts requests, commands, runs and sandboxes without names of users or sandboxes', async () => {
+  it('OPS-4: counts requests, commands, runs and sandboxes without names of users or sandboxes', async () => {
     await using world = hostWorld();
     const { host, socket, gateway } = await world.open();
     const client = createClient(unixTransport(socket.path));
@@ -33,7 +33,7 @@ describe('/metrics', () => {
     expect(text).not.toMatch(/a-private-name|ann|anything/);
   });
 
-  it('needs the scope admin, unless the config allows local programs', async () => {
+  it('OPS-4: needs the scope admin, unless the config allows local programs', async () => {
     await using world = hostWorld();
     const { host, gateway } = await world.open();
     expect((await scrape(gateway.url)).status).toBe(401);
@@ -54,7 +54,7 @@ describe('/metrics', () => {
     execFileSync('promtool', ['check', 'metrics'], { input: text });
   });
 
-  it('has only documented metrics, and the Grafana dashboard uses no others', () => {
+  it('OPS-4: has only documented metrics, and the Grafana dashboard uses no others', () => {
     const guide = readFileSync(new URL('../../docs/operate.md', import.meta.url), 'utf8');
     const dashboard = readFileSync(new URL('../../deploy/grafana.json', import.meta.url), 'utf8');
     const { panels } = z

@@ -1,6 +1,8 @@
 import { GeodeError } from '../../base/errors.ts';
+import { inSpan } from '../../base/spans.ts';
 import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall, ToolResult } from '../../seams/model.ts';
 import type { TurnEnd } from '../driver.ts';
+import { toolSpan } from '../turn-spans.ts';
 
 /** The environment of one turn of the tool loop, independent of where the loop runs. */
 export interface LoopScene {
@@ -51,7 +53,11 @@ export async function runLoop(scene: LoopScene): Promise<TurnEnd> {
     const results: ToolResult[] = [];
     // One at a time, because a command may need the result of an earlier one.
     for (const call of answer.calls) {
-      const result = await scene.run(call);
+      const result = await inSpan(...toolSpan(call), async (span) => {
+        const ended = await scene.run(call);
+        if (ended.failed) span?.fail('tool_failed');
+        return ended;
+      });
       scene.note({ type: 'tool-result', result });
       results.push(result);
     }

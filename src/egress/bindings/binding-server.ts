@@ -12,6 +12,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GeodeError } from '../../base/errors.ts';
+import type { Span } from '../../base/spans.ts';
 import { recordedHost, type Tape } from '../../seams/tapes.ts';
 import type { UsageRecord } from '../audit/usage.ts';
 import { UsageMeter } from '../audit/usage-meter.ts';
@@ -28,6 +29,7 @@ import { credentialsOf, readBoundAnswer } from './binding-answer.ts';
 import { type BoundRequest, boundMessage, readBoundRequest } from './binding-request.ts';
 import type { Binding } from './bindings.ts';
 import { CredentialFilter, coverText } from './credential-filter.ts';
+import { modelSpan } from './model-span.ts';
 
 const mostRequestBytes = 64 * 1024 ** 2;
 const mostAtOnce = 64;
@@ -44,6 +46,8 @@ export interface BindingServerOptions {
   /** Why no call may be made now; undefined if calls are allowed. */
   readonly refusal: () => string | undefined;
   readonly onUsage: (usage: Omit<UsageRecord, 'user' | 'sandboxId'>) => void;
+  /** The span that calls of models belong to. */
+  readonly span?: () => Span | undefined;
   /** Records the calls of the sandbox, or answers them in a copy of it. */
   readonly tape?: () => Tape | undefined;
 }
@@ -159,14 +163,24 @@ export class BindingServer implements Disposable {
     let meter: UsageMeter | undefined;
     const tape = this.#options.tape?.();
     const head = new RequestHead();
+    const span =
+      binding.metered && sent.method === 'POST' ? modelSpan(binding, this.#options.span?.()) : undefined;
     this.#active += 1;
     upstream.once('close', () => {
       this.#active -= 1;
       const rule = `bind ${binding.name}`;
       const verdict = status === null ? 'failed' : 'allowed';
       broker.audit({ request, via: 'binding', rule, verdict, status, ...counted, startedAt });
-      if (meter === undefined) return;
+      span?.set({ 'http.response.status_code': status });
+      if (status === null || status >= 400) span?.fail(`${status ?? 'unreachable'}`);
+      if (meter === undefined) return span?.end();
       const tokens = meter.end(counted.bytesOut, counted.bytesIn);
+      span?.set({
+        'gen_ai.response.model': meter.model,
+        'gen_ai.usage.input_tokens': tokens.inputTokens,
+        'gen_ai.usage.output_tokens': tokens.outputTokens,
+      });
+      span?.end();
       onUsage({ binding: binding.name, model: meter.model, ...tokens });
     });
     upstream.on('timeout', () => upstream.destroy(new Error('the upstream is silent')));

@@ -18,6 +18,8 @@ export interface Binding {
   readonly inspect: boolean;
   /** Counts tokens and enforces the budget. */
   readonly metered: boolean;
+  /** Leads to the relay of traces, not to an upstream. */
+  readonly isTelemetry?: boolean;
   readonly variables: (url: string) => Readonly<Record<string, string>>;
 }
 
@@ -28,6 +30,9 @@ type Kind = Pick<Binding, 'header' | 'metered' | 'variables'> & {
 
 const bearer = (secret: string) => ['Authorization', `Bearer ${secret}`] as const;
 const named = (name: string) => (secret: string) => [name, secret] as const;
+
+/** The binding through which a sandbox sends traces. */
+const telemetryBinding = 'otlp';
 
 const kinds: Readonly<Record<string, Kind>> = {
   anthropic: {
@@ -83,6 +88,21 @@ const kinds: Readonly<Record<string, Kind>> = {
     metered: false,
     variables: (url) => ({ npm_config_registry: `${url}/`, NPM_CONFIG_REGISTRY: `${url}/` }),
   },
+  [telemetryBinding]: {
+    // A name that no resolver knows: nothing is ever dialled.
+    upstream: 'http://collector.geode.invalid',
+    needsSecret: false,
+    header: bearer,
+    metered: false,
+    // The relay takes traces only, so SDKs send nothing else.
+    variables: (url) => ({
+      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+      OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_METRICS_EXPORTER: 'none',
+      OTEL_LOGS_EXPORTER: 'none',
+    }),
+  },
   pypi: {
     upstream: 'https://pypi.org',
     needsSecret: true,
@@ -118,6 +138,14 @@ export function knownBindings(): readonly BindingFacts[] {
 /** Refuses an invalid binding before anything is opened. */
 export function bindingOf(spec: BindingSpec): Binding {
   const { name, upstream, methods, paths, inspect = false } = spec;
+  if (
+    name === telemetryBinding &&
+    Object.values({ ...spec, name: undefined }).some((set) => set !== undefined)
+  )
+    throw wrong(
+      'The binding otlp leads to the collector of the host.',
+      'Leave the URL and everything else out: --bind otlp',
+    );
   const kind = kindOf(spec);
   const given = upstream ?? kind.upstream;
   if (given === null)
@@ -135,6 +163,7 @@ export function bindingOf(spec: BindingSpec): Binding {
     only: { ...(methods && { methods }), ...(paths && { paths }) },
     inspect,
     metered: kind.metered,
+    isTelemetry: name === telemetryBinding,
     variables: kind.variables,
   };
 }
