@@ -42,6 +42,7 @@ const order = [
   'agent ls',
   'agent log',
   'replay',
+  'agent fork',
   'agent interrupt',
   'agent stop',
   'claude',

@@ -755,8 +755,6 @@ export const text = {
     undoShow: 'This changes the files of the sandbox:',
     undoNothing: 'No files would change.',
     fork: 'Fork this chat',
-    forkName: 'Name of the new sandbox',
-    forkHow: 'The copy has the files of now. The conversation stays here.',
     export: 'Export',
     remove: 'End the conversation',
     removeAsk: 'End this conversation? The messages stay, the agent forgets them. The files stay.',

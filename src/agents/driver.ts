@@ -137,6 +137,8 @@ export interface AgentDriver extends Partial<Disposable> {
     check(model: string | null): void;
     run(replay: DriverReplay): Promise<ReplayEnd>;
   };
+  /** The state of a conversation in a copy of its sandbox, where no program runs. Missing: it needs no state there. */
+  forked?(state: unknown): unknown;
   /** Ends what the conversation keeps running between turns, and deletes its stored state. */
   stop?(state: unknown, sandboxes: UserSandboxes, chat: string): Promise<void>;
 }

@@ -10,16 +10,19 @@ import type {
   Agents,
   AgentTerminal,
   DriverName,
+  ForkConversation,
   PermissionAnswer,
   SendOptions,
   TerminalOptions,
   UserAgents,
 } from '../seams/agent.ts';
-import type { PersistentSandbox } from '../seams/persistent.ts';
 import { decisionOf } from './ask-person.ts';
+import { busy, usedAtTerminal } from './busy.ts';
 import { type ConversationRow, ConversationTable, refuseMismatch } from './conversation-table.ts';
 import type { AgentDriver } from './driver.ts';
 import { EventFeed, type ReadOptions } from './event-feed.ts';
+import { forkConversation } from './fork-conversation.ts';
+import { markTurn } from './mark-turn.ts';
 import { type CheckedMessage, checkMessage, writeAttachments } from './messages.ts';
 import { ResumedTurns } from './resumed-turns.ts';
 import { RunningTurns, type TurnOptions } from './running-turns.ts';
@@ -95,6 +98,7 @@ class HostedAgents implements Agents {
       },
       transcript: (chat) => transcriptOf(this.#options.ledger, user, chat),
       stop: (chat, options) => this.#stop(user, chat, options),
+      fork: (chat, to, options) => this.#fork(user, chat, to, options),
       list: () => this.#conversations.list(user).map(shown),
       get: (chat) => shown(this.#conversations.get(user, chat)),
     };
@@ -198,7 +202,7 @@ class HostedAgents implements Agents {
       });
     const running = known && (await terminal.find(this.#conversations.state(known.id), sandbox));
     if (running !== undefined) return { process: running, isNew: false };
-    await this.#mark(sandbox);
+    await markTurn(sandbox, this.#log);
     throwIfCancelled(stop, 'The terminal');
     const { id, model, audience } =
       known ?? this.#conversations.begin(user, chat, name, options.model ?? null);
@@ -248,15 +252,9 @@ class HostedAgents implements Agents {
     const { model, audience } = options;
     const { name, driver, sandbox, stop } = await this.#place(user, chat, known, options);
     if (known && (await driver.terminal?.find(this.#conversations.state(known.id), sandbox)))
-      throw new GeodeError(
-        'agent_busy',
-        `The agent of the chat ${JSON.stringify(chat)} is in use at a terminal.`,
-        {
-          hint: `Return to it with \`geode claude --chat ${chat}\`; /exit there ends it.`,
-        },
-      );
+      throw usedAtTerminal(chat);
     const paths = await writeAttachments(sandbox.files, attachments, stop);
-    const snapshot = await this.#mark(sandbox);
+    const snapshot = await markTurn(sandbox, this.#log);
     throwIfCancelled(stop, 'The message');
     const begun = known ?? this.#conversations.begin(user, chat, name, model ?? null);
     if (audience === 'group') this.#conversations.openToGroup(begun.id);
@@ -300,6 +298,22 @@ class HostedAgents implements Agents {
     approvals.decide(user, id, { decision: decisionOf(answer), by });
   }
 
+  /** The past of a conversation does not change while a turn runs; its present does. */
+  async #fork(
+    user: string,
+    chat: string,
+    to: string,
+    { before, signal }: ForkConversation = {},
+  ): Promise<AgentConversation> {
+    throwIfCancelled(signal, 'The fork');
+    const source = this.#conversations.get(user, chat);
+    const { ledger, sandboxes } = this.#options;
+    const driver = this.#driver(source.driver);
+    const parts = { ledger, driver, conversations: this.#conversations, sandboxes: sandboxes.of(user) };
+    const work = async () => shown(await forkConversation(parts, { source, to, before, signal }));
+    return before === undefined ? await this.#alone(user, chat, work) : await work();
+  }
+
   async #stop(user: string, chat: string, { signal }: Cancel = {}): Promise<boolean> {
     throwIfCancelled(signal, 'The stop');
     const conversation = this.#conversations.find(user, chat);
@@ -312,16 +326,6 @@ class HostedAgents implements Agents {
     this.#conversations.remove(conversation.id);
     this.#feed.notify(conversation.id);
     return true;
-  }
-
-  /** Null where workspaces have no undo points: then there are no file events. */
-  async #mark({ snapshots, chat }: PersistentSandbox): Promise<string | null> {
-    try {
-      return (await snapshots?.mark({ forTurn: true }))?.name ?? null;
-    } catch (error) {
-      this.#log.warn({ err: error, chat }, 'no undo point before the turn of an agent');
-      return null;
-    }
   }
 
   #find(name: DriverName): AgentDriver | undefined {
@@ -340,10 +344,6 @@ interface Begun {
   readonly conversation: number;
   readonly turn: string;
   readonly firstSeq: number;
-}
-
-function busy(chat: string): GeodeError {
-  return new GeodeError('agent_busy', `A turn of the chat ${JSON.stringify(chat)} is still running.`);
 }
 
 function shown({ id: _, user: __, audience: ___, ...conversation }: ConversationRow): AgentConversation {

@@ -173,6 +173,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/replay.ts')).replayCommand,
   },
   {
+    name: 'agent fork',
+    summary: 'Copy a conversation and its files into a new chat',
+    load: async () => (await import('./commands/agent/fork.ts')).agentForkCommand,
+  },
+  {
     name: 'agent interrupt',
     summary: 'Stop the current turn',
     load: async () => (await import('./commands/agent/interrupt.ts')).agentInterruptCommand,

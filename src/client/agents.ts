@@ -7,6 +7,7 @@ import type {
   AgentEvent,
   AgentMessage,
   AgentTerminal,
+  ForkConversation,
   PermissionAnswer,
   SendOptions,
   TerminalOptions,
@@ -29,6 +30,8 @@ export interface RemoteAgents {
   interrupt(chat: string, options?: Cancel): Promise<boolean>;
   answer(chat: string, id: string, answer: PermissionAnswer, options?: Cancel): Promise<void>;
   stop(chat: string, options?: Cancel): Promise<boolean>;
+  /** Copies the conversation and its sandbox; with `before`, as they were before that turn. */
+  fork(chat: string, to: string, options?: ForkConversation): Promise<AgentConversation>;
   list(options?: Cancel): Promise<readonly AgentConversation[]>;
   get(chat: string, options?: Cancel): Promise<AgentConversation>;
 }
@@ -56,6 +59,7 @@ export function remoteAgents(connection: ApiConnection): RemoteAgents {
     interrupt: calls.interrupt,
     answer: (chat, id, answer, cancel) => calls.answer(chat, id, { answer }, cancel),
     stop: calls.stop,
+    fork: (chat, to, { before, signal } = {}) => calls.fork(chat, { to, before }, { signal }),
     list: calls.list,
     get: calls.get,
   };

@@ -7,6 +7,7 @@ export const operationTable = {
     stop: {"route":"DELETE /api/v1/agents/{chat}","gives":"json","field":"stopped"},
     get: {"route":"GET /api/v1/agents/{chat}","gives":"json"},
     open: {"route":"POST /api/v1/agents/{chat}","sends":"json","gives":"json"},
+    fork: {"route":"POST /api/v1/agents/{chat}/fork","sends":"json","gives":"json"},
     events: {"route":"GET /api/v1/agents/{chat}/events","query":["after","follow"],"gives":"events","eventFree":{"input":true,"details":{"*":true}}},
     interrupt: {"route":"POST /api/v1/agents/{chat}/interrupt","gives":"json","field":"interrupted"},
     send: {"route":"POST /api/v1/agents/{chat}/messages","sends":"json","gives":"events","eventFree":{"input":true,"details":{"*":true}}},

@@ -109,6 +109,19 @@ const conversationSchema = z
   .meta({ id: 'Conversation' });
 
 const conversationsSchema = z.object({ conversations: z.array(conversationSchema) });
+const conversationForkSchema = z
+  .strictObject({
+    to: chatSchema.describe('The new chat.'),
+    before: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe(
+        'The first turn that is left out, by its id in the events. Default: the whole conversation is copied.',
+      ),
+  })
+  .meta({ id: 'ConversationFork' });
 const agentEventsQuery = z.strictObject({
   after: decimal(z.int().min(0).default(0)).describe('Return only events after this number.'),
   follow: z
@@ -163,6 +176,18 @@ export const agents = family({
     params: chatParams,
     body: { description: 'The agent and its settings.', schema: conversationStartSchema },
     answer: { description: 'The conversation.', schema: conversationSchema },
+    reaches: 'sandbox',
+  },
+  fork: {
+    route: 'POST /api/v1/agents/{chat}/fork',
+    tag: 'agents',
+    scope: 'agents',
+    summary: 'Copy a conversation and its sandbox into a new chat',
+    description:
+      'With `before`, the copy has the turns before that one, and the files as they were when it began. Without it, everything; while a turn runs, that is refused with `agent_busy`. The files of earlier turns are saved for the latest turns of a chat alone.',
+    params: chatParams,
+    body: { description: 'The new chat, and where the copy ends.', schema: conversationForkSchema },
+    answer: { description: 'The conversation of the new chat.', schema: conversationSchema, status: 201 },
     reaches: 'sandbox',
   },
   events: {

@@ -82,6 +82,11 @@ export interface TerminalOptions extends Omit<SendOptions, 'audience'> {
   readonly size: TerminalSize;
 }
 
+export interface ForkConversation extends Cancel {
+  /** The id of the first turn that is left out. Default: the whole conversation is copied. */
+  readonly before?: string | undefined;
+}
+
 /** The agent's own screen: a process of the sandbox with a terminal. Join it like any other process. */
 export interface AgentTerminal {
   readonly process: string;
@@ -211,6 +216,13 @@ export interface UserAgents {
   transcript(chat: string): Generator<AgentTurnRecord>;
   /** Deletes the conversation and its events; keeps its transcript, the sandbox and the files. Returns false if there is no such conversation. */
   stop(chat: string, options?: Cancel): Promise<boolean>;
+  /**
+   * Copies the conversation and its sandbox into a new chat: with `before`, the turns before that one and the files as
+   * they were then; without it everything, which throws `agent_busy` while a turn runs. The tools that a person
+   * allowed are asked about again. Throws `turn_not_found`, `snapshot_not_found` if the files of that time are not
+   * saved any more, and `sandbox_exists` if the new chat has a sandbox or a conversation.
+   */
+  fork(chat: string, to: string, options?: ForkConversation): Promise<AgentConversation>;
   /** The most recently active first. */
   list(): readonly AgentConversation[];
   get(chat: string): AgentConversation;

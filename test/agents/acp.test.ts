@@ -1,6 +1,6 @@
 import { expect, inject, it } from 'vitest';
 import { z } from 'zod';
-import { agentFailures, agentTurns } from '../contracts/agent-driver.ts';
+import { agentFailures, agentForks, agentTurns } from '../contracts/agent-driver.ts';
 import { claudeAcp } from '../fixtures/agent-programs.ts';
 import { acpScene } from './scenes.ts';
 import { Stage } from './stage.ts';
@@ -8,6 +8,7 @@ import { Stage } from './stage.ts';
 const scene = acpScene(inject('engines'), 'bubblewrap', await claudeAcp());
 
 agentTurns(scene, (stage) => {
+  agentForks(scene, stage);
   agentFailures(scene, stage);
 
   it('AGT-5: the first request of the first turn offers the tools of the host', async () => {

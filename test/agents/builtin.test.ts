@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
 import type { AgentEvent } from '../../src/seams/agent.ts';
-import { agentFailures, agentTurns } from '../contracts/agent-driver.ts';
+import { agentFailures, agentForks, agentTurns } from '../contracts/agent-driver.ts';
 import { eventually } from '../contracts/harness.ts';
 import { type ModelServer, type Reply, startModelServer } from '../fixtures/model-server/model-server.ts';
 import { type HostWorld, hostWorld, type OpenedHost } from '../host/world.ts';
@@ -14,7 +14,10 @@ const skipped = bubblewrap.available ? '' : ` (skipped: ${bubblewrap.reason})`;
 const patience = { timeout: 180_000 };
 const scene = builtinScene(inject('engines'), 'bubblewrap');
 
-agentTurns(scene, (stage) => agentFailures(scene, stage));
+agentTurns(scene, (stage) => {
+  agentForks(scene, stage);
+  agentFailures(scene, stage);
+});
 
 describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience, () => {
   let server: ModelServer;

@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { agentFailures, agentTurns } from '../contracts/agent-driver.ts';
+import { agentFailures, agentForks, agentTurns } from '../contracts/agent-driver.ts';
 import { eventually } from '../contracts/harness.ts';
 import { eachOf } from '../each-of.ts';
 import { claudeCode } from '../fixtures/agent-programs.ts';
@@ -29,6 +29,7 @@ beforeAll(async () => {
 afterAll(() => skills[Symbol.dispose]());
 
 agentTurns(scene, (stage) => {
+  agentForks(scene, stage);
   agentFailures(scene, stage);
 
   it('AGT-1: one process runs many turns with the skills of the operator; a new process resumes the session', async () => {

@@ -88,6 +88,7 @@ const table: readonly (readonly [args: readonly string[], code: number, stdin?: 
   [['agent', 'ls'], 0],
   [['agent', 'log', 'agent'], 0],
   [['replay', 'agent'], 0],
+  [['agent', 'fork', 'agent', 'agent-copy'], 0],
   [['agent', 'interrupt', 'agent'], 0],
   [['agent', 'stop', 'agent'], 0],
   [['chat', 'talk', '-m', 'hello'], 0],

@@ -201,6 +201,7 @@ describe.skipIf(!bubblewrap.available)(`CLI-1: --json of every command${reason}`
     await values('agent ls');
     await values('agent log', ['agent']);
     await values('replay', ['agent']);
+    await values('agent fork', ['agent', 'agent-copy']);
     await values('agent interrupt', ['agent']);
     await values('agent stop', ['agent']);
     await values('chat', ['plans', '-m', 'a question']);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AgentEvent, PermissionAnswer } from '../../src/seams/agent.ts';
-import { Stage, type StageOptions, textOf } from '../agents/stage.ts';
+import { all, Stage, type StageOptions, shapesOf, textOf } from '../agents/stage.ts';
 import type { ModelServer, Reply } from '../fixtures/model-server/model-server.ts';
 import type { ScriptedCall } from '../fixtures/model-server/wires.ts';
 import { eventually } from './harness.ts';
@@ -112,6 +112,55 @@ export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => voi
     });
 
     more(() => stage);
+  });
+}
+
+/** A test for every driver about the copy of a conversation; part of a suite of `agentTurns`. */
+export function agentForks(scene: DriverScene, stage: () => Stage): void {
+  it('a fork has the conversation and the files before a turn, or all of them, and goes its own way', async () => {
+    const { steps, client, server } = stage();
+    for (const word of ['first', 'second'])
+      steps[`write the ${word} file`] = [
+        { text: '', calls: [scene.write(`${word}.txt`, `${word}\n`)] },
+        { text: `The ${word} file is there.` },
+      ];
+    steps['which files do you know'] = [{ text: 'I look back.' }];
+    const first = await stage().send('forked', 'write the first file');
+    const [second] = await stage().send('forked', 'write the second file');
+    const early = await client.agents.fork('forked', 'early', { before: second?.turn });
+    expect(early).toMatchObject({ chat: 'early', driver: scene.driver, state: 'idle', turns: 1, cost: 0 });
+    const filesOf = async (chat: string) =>
+      (await client.sandboxes.of(chat).files.list('.')).entries
+        .map(({ name }) => name)
+        .filter((name) => name.endsWith('.txt'));
+    expect(await filesOf('early')).toEqual(['first.txt']);
+    const copied = await all(client.agents.events('early'));
+    expect(shapesOf(copied)).toEqual(shapesOf(first));
+    expect(copied[0]).toMatchObject({ message: 'write the first file' });
+    const late = await client.agents.fork('forked', 'late');
+    expect(late.turns).toBe(2);
+    expect((await filesOf('late')).sort()).toEqual(['first.txt', 'second.txt']);
+    expect((await stage().send('early', 'which files do you know')).at(-1)).toMatchObject({
+      outcome: 'done',
+    });
+    const ofEarly = promptsWith(server, 'which files do you know');
+    expect(ofEarly).toContainEqual(expect.stringContaining('The first file is there.'));
+    expect(ofEarly.join()).not.toContain('second file');
+    expect((await stage().send('late', 'which files do you know')).at(-1)).toMatchObject({ outcome: 'done' });
+    expect(promptsWith(server, 'which files do you know').join()).toContain('The second file is there.');
+    // The original knows nothing of its copies.
+    expect(await client.agents.get('forked')).toMatchObject({ turns: 2 });
+    expect(await filesOf('forked')).toHaveLength(2);
+    const refused = (chat: string, to: string, before?: string) =>
+      client.agents.fork(chat, to, { before }).catch((error) => error.code);
+    expect(await refused('forked', 'early')).toBe('sandbox_exists');
+    expect(await refused('forked', 'new', 'no-such-turn')).toBe('turn_not_found');
+    expect(await refused('nobody', 'new')).toBe('agent_not_found');
+    // The files before a copied turn belong to the original.
+    expect(await refused('late', 'new', (await all(client.agents.events('late')))[0]?.turn)).toBe(
+      'snapshot_not_found',
+    );
+    expect((await client.sandboxes.list()).map(({ chat }) => chat)).not.toContain('new');
   });
 }
 

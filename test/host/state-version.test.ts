@@ -52,6 +52,7 @@ const wordsOf: Readonly<Record<string, readonly string[]>> = {
   'runtime install': ['gvisor'],
   agent: ['demo', 'hello'],
   'agent log': chat,
+  'agent fork': ['demo', 'other'],
   'agent interrupt': chat,
   'agent stop': chat,
   replay: ['demo', 'last'],

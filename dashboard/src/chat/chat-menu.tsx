@@ -2,15 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
 import { client } from '../api.ts';
-import { goTo } from '../route.ts';
 import { ChangesSince } from '../sandbox/changes-since.tsx';
 import { text } from '../text.ts';
 import { ActionButton } from '../ui/button.tsx';
-import { TextField } from '../ui/field.tsx';
-import { ActionForm } from '../ui/form.tsx';
 import { Modal } from '../ui/modal.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { exportChat } from './export-chat.ts';
+import { ForkChat } from './fork-chat.tsx';
 
 type Open = 'menu' | 'fork' | 'undo' | undefined;
 
@@ -52,7 +50,7 @@ export function ChatMenu({ chat }: { readonly chat: string }) {
           </div>
         </Modal>
       )}
-      {open === 'fork' && <Fork chat={chat} onClose={close} />}
+      {open === 'fork' && <ForkChat chat={chat} onClose={close} />}
       {open === 'undo' && <Undo chat={chat} onClose={close} />}
     </>
   );
@@ -61,24 +59,6 @@ export function ChatMenu({ chat }: { readonly chat: string }) {
 interface Shown {
   readonly chat: string;
   readonly onClose: () => void;
-}
-
-function Fork({ chat, onClose }: Shown) {
-  return (
-    <Modal title={text.chat.fork} onClose={onClose}>
-      <p className="mb-3 text-muted">{text.chat.forkHow}</p>
-      <ActionForm
-        submit={text.chat.fork}
-        act={async ({ to = '' }) => {
-          await client.sandboxes.fork(chat, to);
-          onClose();
-          goTo('chat', to);
-        }}
-      >
-        <TextField label={text.chat.forkName} name="to" required />
-      </ActionForm>
-    </Modal>
-  );
 }
 
 /** The files that the newest undo point would change, for a look before it does. */

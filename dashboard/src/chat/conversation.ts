@@ -25,6 +25,8 @@ export type Item =
       readonly key: string;
       readonly text: string;
       readonly message: Message | undefined;
+      /** The turn that it began. */
+      readonly turn: string | undefined;
     }
   | { readonly type: 'reply'; readonly key: string; readonly reply: Reply }
   | { readonly type: 'text'; readonly key: string; readonly text: string; readonly isGrowing: boolean }
@@ -80,8 +82,8 @@ function isQuestion({ buttons }: Reply): boolean {
   return buttons.some(({ value }) => /^\/(approve|deny) /.test(value));
 }
 
-function ownItem(message: Message): Item {
-  return { type: 'own', key: `own ${message.id}`, text: message.text, message };
+function ownItem(message: Message, turn?: string): Item {
+  return { type: 'own', key: `own ${message.id}`, text: message.text, message, turn };
 }
 
 function turnsOf(events: readonly AgentEvent[]): readonly Turn[] {
@@ -126,16 +128,19 @@ function itemsOfTurn(
   during: readonly Message[],
 ): readonly Item[] {
   const items: Item[] = [];
-  if (message !== undefined) items.push(ownItem(message));
-  else if (start !== undefined)
-    items.push({ type: 'own', key: `own ${start.turn}`, text: start.message, message: undefined });
+  if (message !== undefined) items.push(ownItem(message, start?.turn));
+  else if (start !== undefined) {
+    const { turn, message: words } = start;
+    items.push({ type: 'own', key: `own ${turn}`, text: words, message: undefined, turn });
+  }
   const results = new Map(
     events.flatMap((event) => (event.type === 'tool-result' ? [[event.id, event] as const] : [])),
   );
   const last = events.at(-1);
   const rest = [...during];
   for (const event of events) {
-    while (rest[0] !== undefined && rest[0].at <= event.at) items.push(...rest.splice(0, 1).map(ownItem));
+    while (rest[0] !== undefined && rest[0].at <= event.at)
+      items.push(...rest.splice(0, 1).map((each) => ownItem(each)));
     const key = String(event.seq);
     const isGrowing = event === last && !isOver;
     if (event.type === 'text' || event.type === 'thinking') {
@@ -147,7 +152,7 @@ function itemsOfTurn(
     else if (event.type === 'permission-request') items.push({ type: 'approval', key, id: event.id });
     else if (event.type === 'result' || event.type === 'error') items.push({ type: 'end', key, event });
   }
-  items.push(...rest.map(ownItem));
+  items.push(...rest.map((each) => ownItem(each)));
   return folded(items);
 }
 

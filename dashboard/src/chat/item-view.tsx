@@ -1,4 +1,4 @@
-import { CircleAlert, FileText, Link, Pencil } from 'lucide-react';
+import { CircleAlert, FileText, GitFork, Link, Pencil } from 'lucide-react';
 import type { Approval } from '../../../src/seams/approval.ts';
 import { client } from '../api.ts';
 import { ApprovalCard } from '../inbox/approval-card.tsx';
@@ -9,6 +9,7 @@ import { text } from '../text.ts';
 import { ActionButton } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy.tsx';
 import type { Item, Reply } from './conversation.ts';
+import type { ForkPoint } from './fork-chat.tsx';
 import { FilesLine, StepLine, StepsLine, ThinkingLine } from './step-line.tsx';
 
 export interface ItemProps {
@@ -16,13 +17,14 @@ export interface ItemProps {
   readonly item: Item;
   readonly approvals: ReadonlyMap<string, Approval>;
   readonly onEdit: (words: string) => void;
+  readonly onFork: (at: ForkPoint) => void;
   readonly onOpenFile: (path: string) => void;
 }
 
-export function ItemView({ chat, item, approvals, onEdit, onOpenFile }: ItemProps) {
+export function ItemView({ chat, item, approvals, onEdit, onFork, onOpenFile }: ItemProps) {
   switch (item.type) {
     case 'own':
-      return <OwnMessage chat={chat} item={item} onEdit={onEdit} />;
+      return <OwnMessage chat={chat} item={item} onEdit={onEdit} onFork={onFork} />;
     case 'reply':
       return <ReplyView chat={chat} reply={item.reply} />;
     case 'text':
@@ -50,12 +52,14 @@ export function ItemView({ chat, item, approvals, onEdit, onOpenFile }: ItemProp
 
 function OwnMessage({
   chat,
-  item: { text: words, message },
+  item: { text: words, message, turn },
   onEdit,
+  onFork,
 }: {
   readonly chat: string;
   readonly item: Extract<Item, { type: 'own' }>;
   readonly onEdit: (words: string) => void;
+  readonly onFork: (at: ForkPoint) => void;
 }) {
   const files = message?.files ?? [];
   return (
@@ -81,6 +85,17 @@ function OwnMessage({
         >
           <Pencil aria-hidden size={14} strokeWidth={1.75} />
         </button>
+        {turn !== undefined && (
+          <button
+            type="button"
+            className="icon-button"
+            aria-label={text.talk.forkHere}
+            title={text.talk.forkHere}
+            onClick={() => onFork({ turn, words })}
+          >
+            <GitFork aria-hidden size={14} strokeWidth={1.75} />
+          </button>
+        )}
       </span>
       <div
         className="max-w-[82%] min-w-0 rounded-dialog rounded-br-chip bg-hover px-3 py-2 text-chat"

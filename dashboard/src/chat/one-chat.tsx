@@ -18,6 +18,7 @@ import { Composer, type Outgoing } from './composer.tsx';
 import { itemsOf } from './conversation.ts';
 import { useAgentEvents } from './follow-agent.ts';
 import { useChat } from './follow-chat.ts';
+import { ForkChat, type ForkPoint } from './fork-chat.tsx';
 import { MessageList } from './message-list.tsx';
 import { queued, setQueue, useQueue } from './queue.ts';
 import { QueuedMessages } from './queued-messages.tsx';
@@ -79,6 +80,7 @@ function Conversation({ chat, hasPart, at }: ConversationShown) {
   const isReady = !isWorking && agents.data !== undefined && followed.messages.length > 0;
   const [given, setGiven] = useState({ words: '', turn: 0 });
   const edit = (words: string) => setGiven(({ turn }) => ({ words, turn: turn + 1 }));
+  const [forking, setForking] = useState<ForkPoint>();
   const own = items.findLast((each) => each.type === 'own');
   const count = items.length;
   useEffect(() => {
@@ -136,8 +138,10 @@ function Conversation({ chat, hasPart, at }: ConversationShown) {
         at={at}
         approvals={known}
         onEdit={edit}
+        onFork={setForking}
         onOpenFile={(path) => goTo('chat', chat, 'files', path)}
       />
+      {forking !== undefined && <ForkChat chat={chat} at={forking} onClose={() => setForking(undefined)} />}
       <SpokenAnswers items={items} isWorking={isWorking} />
       <Writing
         chat={chat}

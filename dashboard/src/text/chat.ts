@@ -6,6 +6,11 @@ export const talk = {
   context: (tokens: string) => `${tokens} tokens`,
   contextHow: 'Tokens that the agent read in its last step',
   contextNow: 'Context now',
+  forkHere: 'Fork before this message',
+  forkHow: 'The new chat has the conversation and the files of now. Both go their own way.',
+  forkHereHow:
+    'The new chat has what came before this message, with the files of that time. The message waits in its composer.',
+  forkName: 'Name of the new chat',
   linkTo: 'Link to this message',
   added: (lines: number) => `+${lines}`,
   removed: (lines: number) => `−${lines}`,

@@ -31,7 +31,7 @@ export type AcpCall = AcpState['calls'][string];
 export const noPrompt = { prompt: null, asked: [], calls: {}, text: '', message: null };
 const noTurn = { process: null, ...noPrompt };
 
-export function stateOf({ state }: DriverTurn): AcpState {
+export function stateOf({ state }: Pick<DriverTurn, 'state'>): AcpState {
   return stateSchema.safeParse(state).data ?? { session: null, canLoad: false, ...noTurn };
 }
 

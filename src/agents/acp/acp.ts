@@ -78,6 +78,7 @@ export function acpDriver(options: AcpOptions): AgentDriver {
     adopt(conversation, state, sandboxes, chat) {
       idle.start(conversation, () => endProgram(state, sandboxes, chat, 'SIGKILL'));
     },
+    forked: (state) => withoutProgram(stateOf({ state })),
     stop: (state, sandboxes, chat) => endProgram(state, sandboxes, chat, 'SIGKILL'),
     [Symbol.dispose]: () => idle[Symbol.dispose](),
   };

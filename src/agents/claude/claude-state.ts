@@ -23,6 +23,11 @@ export function claudeState(kept: unknown): ClaudeState {
   return stateSchema.safeParse(kept).data ?? newState();
 }
 
+/** The state of a conversation without its program. */
+export function atRest(kept: unknown): ClaudeState {
+  return { ...claudeState(kept), process: null, sent: null, calls: {}, asked: [] };
+}
+
 function newState(): ClaudeState {
   return {
     ...{ session: randomUUID(), isBegun: false, process: null, inTerminal: false },

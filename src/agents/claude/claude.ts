@@ -14,7 +14,7 @@ import { messageText } from '../programs/message-text.ts';
 import { driverTurnOf } from '../replay/driver-turn.ts';
 import { openSessionTools } from '../session-tools.ts';
 import { userLine } from './claude-lines.ts';
-import { type ClaudeState, claudeState } from './claude-state.ts';
+import { atRest, type ClaudeState, claudeState } from './claude-state.ts';
 import { type ClaudeCommand, commandForClaude } from './command.ts';
 import { followTurn } from './follow-turn.ts';
 import { afterTerminal, endSession, findTerminal, hasSession, startTerminal } from './terminal.ts';
@@ -72,6 +72,7 @@ export function claudeDriver(options: ClaudeOptions): AgentDriver {
     adopt(conversation, state, sandboxes, chat) {
       idle.start(conversation, () => endProgram(state, sandboxes, chat, 'SIGTERM'));
     },
+    forked: atRest,
     async stop(state, sandboxes, chat) {
       const status = await sandboxes.inspect(chat).catch(() => undefined);
       if (status?.state === 'running') await endSession(state, await sandboxes.start(chat));
@@ -110,9 +111,8 @@ function openSandbox(
 /** A new process continues the session as it was before the turn. The host's tools are not in the copy. */
 async function replayTurn(replay: DriverReplay, options: ClaudeOptions): Promise<TurnEnd> {
   const turn = driverTurnOf(replay);
-  const before = { ...claudeState(replay.state), process: null, sent: null, calls: {}, asked: [] };
   const own = { ...options, tools: undefined };
-  const { process, state } = await startProgram(turn, { ...before, inTerminal: false }, own);
+  const { process, state } = await startProgram(turn, { ...atRest(replay.state), inTerminal: false }, own);
   try {
     return await followTurn(turn, process, state, options.prices);
   } finally {

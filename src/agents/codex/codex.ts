@@ -80,6 +80,10 @@ export function codexDriver(options: CodexOptions): AgentDriver {
       }
       return await follow(turn, await start(turn, before, model, options), priced);
     },
+    forked(kept) {
+      const { data: state } = stateSchema.safeParse(kept);
+      return state && { ...state, process: null };
+    },
   };
 }
 

@@ -25,6 +25,8 @@ export function agentHandlers(all: Agents): Handlers<typeof agents> {
       return numbered(untilAborted(events, signal));
     },
     interrupt: ({ chat }, { caller, signal }) => all.of(caller.user).interrupt(chat, { signal }),
+    fork: ({ chat, to, before }, { caller, signal }) =>
+      all.of(caller.user).fork(chat, to, { before, signal }),
     answer: ({ chat, id, answer }, { caller }) =>
       all.of(caller.user).answer(chat, id, answer, callerName(caller)),
     stop: ({ chat }, { caller, signal }) => all.of(caller.user).stop(chat, { signal }),
