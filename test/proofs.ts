@@ -199,6 +199,13 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     'test/dashboard/safety.test.ts',
     'test/dashboard/sandboxes.test.ts',
   ],
+  'UI-2': [
+    'test/dashboard/conversation.test.ts',
+    'test/dashboard/details.test.ts',
+    'test/dashboard/pages.test.ts',
+  ],
+  'UI-3': ['test/dashboard/first-use.test.ts'],
+  'UI-4': ['test/dashboard/safety.test.ts'],
   'CFG-1': ['test/config/config.test.ts', 'test/cli/cli.test.ts'],
   'CLI-1': [
     'command-table',

@@ -24,7 +24,7 @@ const groups: Readonly<Record<string, { readonly count: number; readonly claimed
   CFG: { count: 1, claimed: [1] },
   CLI: { count: 2, claimed: [1, 2] },
   API: { count: 3, claimed: [1, 2, 3] },
-  UI: { count: 4, claimed: [1] },
+  UI: { count: 4, claimed: [1, 2, 3, 4] },
   OCI: { count: 5, claimed: [1, 2, 3, 4, 5] },
   SC: { count: 5, claimed: [] },
   OPS: { count: 6, claimed: [2, 3, 4, 6] },

@@ -61,7 +61,7 @@ export function EgressLog({
       <Answer of={log}>
         {(records) =>
           records.length === 0 ? (
-            <EmptyPlace icon={Globe} title={text.egress.none}>
+            <EmptyPlace icon={Globe} title={text.egress.none} command="geode egress log">
               {text.egress.noneHow}
             </EmptyPlace>
           ) : (

@@ -19,7 +19,7 @@ const solution = {
 };
 
 describeDashboard(
-  "the dashboard's details in Chromium",
+  "UI-2: the dashboard's details in Chromium",
   { answer: () => ({ text: JSON.stringify(solution) }) },
   (scene) => {
     const { go, field, button } = scene;

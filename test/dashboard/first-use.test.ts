@@ -2,17 +2,57 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { commands } from '../../src/cli/command-list.ts';
 import { isGeodeError } from '../../src/client/client.ts';
 import { startModelServer } from '../fixtures/model-server/model-server.ts';
-import { describeDashboard } from './scene.ts';
+import { describeDashboard, phoneForm } from './scene.ts';
+import { waitMs } from './world.ts';
 
 const key = 'sk-of-a-test-0123456789';
 
+/** A person has time to look at every place. */
+const settings = { GEODE_EGRESS_ASK_TIMEOUT: '300' };
+
+/** The empty places of a host with nothing but the sandbox `demo`. */
+const emptyPlaces: readonly (readonly [path: string, words: RegExp])[] = [
+  ['inbox', /Nothing waits for you/],
+  ['chat', /What should the agent do/],
+  ['sandboxes/demo/terminal', /No terminal runs here/],
+  ['sandboxes/demo/processes', /No processes yet/],
+  ['sandboxes/demo/egress', /No requests yet/],
+  ['sandboxes/demo/timeline', /No snapshot yet/],
+  ['code/runs', /No run yet/],
+  ['code/notebooks', /No notebooks yet/],
+  ['knowledge/memory', /Memory is empty/],
+  ['knowledge/crystals', /No crystal yet/],
+  ['knowledge/solves', /No solve yet/],
+  ['settings/users', /Nobody yet/],
+  ['settings/schedules', /No schedule yet/],
+  ['settings/secrets', /No secret is set/],
+];
+
 describeDashboard(
-  'first use of the dashboard, in Chromium',
-  { answer: () => ({ text: 'The agent says hello.' }), connected: false },
+  'UI-3: first use of the dashboard, in Chromium',
+  { answer: () => ({ text: 'The agent says hello.' }), connected: false, settings },
   (scene) => {
     const { go, heading, field, button } = scene;
+
+    test('every empty place says what belongs there, with its action and the command that does the same', async () => {
+      const { page } = scene;
+      const names = new Set(commands.map(({ name }) => name));
+      for (const [path, words] of emptyPlaces) {
+        await go(path);
+        await page.getByText(words).first().waitFor();
+        const lines = page.locator('#main code', { hasText: /^geode / });
+        await lines.first().waitFor();
+        await page.locator('#main').getByRole('button', { name: 'Copy' }).first().waitFor();
+        // A command that is shown exists.
+        for (const line of await lines.allInnerTexts()) {
+          const [, one = '', two = ''] = line.split(' ');
+          expect(names.has(`${one} ${two}`) || names.has(one), line).toBe(true);
+        }
+      }
+    });
 
     test('the checklist runs code, tests and connects a model, and ends with an agent that answers', async () => {
       const { page } = scene;
@@ -54,6 +94,64 @@ describeDashboard(
         .waitFor();
       // The page shows no names of events and no JSON.
       expect(await page.locator('#main').innerText()).not.toMatch(/run-end|process-exit|[{}]/);
+    });
+
+    test('a question is seen from every place: in the navigation, the title, the icon and on a phone', async () => {
+      const { page, world } = scene;
+      const sandbox = world.client.sandboxes.of('demo');
+      await sandbox.egress.ask(true);
+      const ask = 'import urllib.request\nurllib.request.urlopen("http://seen.invalid/", timeout=290)';
+      const asking = sandbox.exec({ argv: ['python3', '-c', ask], timeoutMs: null });
+      const phone = await world.open(phoneForm);
+      for (const path of [
+        '',
+        'chat/hello',
+        'sandboxes/demo/timeline',
+        'code/runs',
+        'knowledge/memory',
+        'settings/health',
+      ]) {
+        await go(path);
+        await page.getByRole('link', { name: /Inbox.*1 wait for you/ }).waitFor();
+        await expect.poll(() => page.title(), { timeout: waitMs }).toMatch(/^\(1\) .* Geode$/);
+        expect(await page.locator('link[rel=icon]').getAttribute('href')).toContain('b92229');
+      }
+      await go('settings/health', phone);
+      await phone.getByRole('link', { name: /1 wait for you\s*Inbox/ }).tap();
+      await phone.getByRole('button', { name: 'Deny', exact: true }).tap();
+      expect((await asking).exitCode).not.toBe(0);
+      await page.getByRole('link', { name: /Inbox.*1 wait for you/ }).waitFor({ state: 'detached' });
+      await phone.context().close();
+      await sandbox.egress.ask(false);
+    });
+
+    test('what happened is told in sentences: who did what, and how long it took', async () => {
+      const { page, world } = scene;
+      const sandbox = world.client.sandboxes.of('demo');
+      await sandbox.spawn({ argv: ['uname', '-s'] });
+      await sandbox.spawn({ argv: ['/bin/sh', '-c', 'exit 3'] });
+      await go('');
+      const recently = page.getByRole('region', { name: 'Recently' });
+      await recently
+        .getByText(/^demo: uname finished in/)
+        .first()
+        .waitFor();
+      await recently
+        .getByText(/^demo: sh failed after .*, exit 3/)
+        .first()
+        .waitFor();
+      await recently
+        .getByText(/^hello: the agent has finished/)
+        .first()
+        .waitFor();
+      await go('sandboxes/demo/log');
+      await page
+        .getByText(/^Uname finished in/)
+        .first()
+        .waitFor();
+      expect(await page.locator('#main').innerText()).not.toMatch(
+        /process-exit|[{}]|[0-9a-f]{8}-[0-9a-f]{4}/,
+      );
     });
 
     test('a connected key is sealed: no file, answer or other address receives it', async () => {

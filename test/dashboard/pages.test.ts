@@ -23,7 +23,7 @@ function answer({ prompt }: { readonly prompt: string }): Reply {
   return { text: JSON.stringify({ language: 'python', code, files: [], checks: '', needs: '' }) };
 }
 
-describeDashboard('UI-1: the pages of the dashboard, in Chromium', { answer }, (scene) => {
+describeDashboard('UI-1, UI-2: the pages of the dashboard, in Chromium', { answer }, (scene) => {
   const { go, field, heading } = scene;
   const composer = () => scene.page.getByRole('textbox', { name: /^Message the agent/ });
 

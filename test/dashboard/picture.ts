@@ -7,21 +7,21 @@ const scratch = new URL('../../.screenshots/', import.meta.url);
 const documents =
   process.env.GEODE_PICTURES === 'docs' ? new URL('../../docs/pictures/', import.meta.url) : scratch;
 
-export function picture(page: Page, name: string): Promise<void> {
+export function picture(page: Page, name: string): Promise<Buffer> {
   return take(page, name, documents);
 }
 
 /** A screenshot of a failed test. */
-export function evidence(page: Page, name: string): Promise<void> {
+export function evidence(page: Page, name: string): Promise<Buffer> {
   return take(page, `failed-${name}`, scratch);
 }
 
 /** A picture for a reviewer of every page. */
-export function reviewPicture(page: Page, name: string): Promise<void> {
+export function reviewPicture(page: Page, name: string): Promise<Buffer> {
   return take(page, name, new URL('all/', scratch));
 }
 
-async function take(page: Page, name: string, folder: URL): Promise<void> {
+async function take(page: Page, name: string, folder: URL): Promise<Buffer> {
   await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: fileURLToPath(new URL(`${name}.png`, folder)) });
+  return await page.screenshot({ path: fileURLToPath(new URL(`${name}.png`, folder)) });
 }

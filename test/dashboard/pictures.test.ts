@@ -5,8 +5,9 @@ import type { GeodeClient } from '../../src/client/client.ts';
 import { eventually } from '../contracts/harness.ts';
 import type { Reply } from '../fixtures/model-server/model-server.ts';
 import { everyPage } from './every-page.ts';
+import { inFourForms } from './four-forms.ts';
 import { picture, reviewPicture } from './picture.ts';
-import { describeDashboard, phoneForm, settled } from './scene.ts';
+import { describeDashboard, phoneForm } from './scene.ts';
 import { takeTour, tourAnswer } from './tour.ts';
 import { waitMs } from './world.ts';
 
@@ -132,23 +133,22 @@ describeDashboard('the pictures of the dashboard', { answer }, (scene) => {
     });
     const desk = await world.open({ viewport: { width: 1440, height: 900 } });
     const phone = await world.open(phoneForm);
-    for (const path of pages)
-      for (const [form, page] of [
-        ['desk', desk],
-        ['phone', phone],
-      ] as const) {
-        await go(path, page);
-        await settled(page);
-        const name = path === '' ? 'home' : path.replace(/[0-9a-f-]{16,}/g, 'one').replaceAll('/', '-');
-        for (const theme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
-          await reviewPicture(page, `${name}-${form}-${theme}`);
-        }
-      }
+    await inFourForms(
+      scene,
+      wanted(pages),
+      { desk, phone },
+      async ({ page, name }) => void (await reviewPicture(page, name)),
+    );
     await desk.context().close();
     await phone.context().close();
   });
 });
+
+/** `npm run pictures -- all settings inbox` takes the pages whose addresses begin with these words. */
+function wanted(pages: readonly string[]): readonly string[] {
+  const words = (process.env.GEODE_PICTURES_OF ?? '').split(' ').filter((word) => word !== '');
+  return words.length === 0 ? pages : pages.filter((path) => words.some((word) => path.startsWith(word)));
+}
 
 /** How long the suite collects usage values, because a graph needs more than one point. */
 const settleMs = process.env.GEODE_PICTURES === 'docs' ? 40_000 : 0;

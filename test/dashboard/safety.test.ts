@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
 import { accessibilityProblems } from './accessibility.ts';
 import { everyPage } from './every-page.ts';
+import { inFourForms } from './four-forms.ts';
+import { reviewPicture } from './picture.ts';
 import { describeDashboard, overflow, phoneForm, settled } from './scene.ts';
 import { waitMs } from './world.ts';
 
@@ -77,7 +79,7 @@ describeDashboard(
       await world.client.remove(hostile);
     });
 
-    test('every page is accessible in both themes, and fits a phone', async () => {
+    test('UI-4: every page in four forms is accessible, fits its window and has its picture', async () => {
       const { page, world } = scene;
       const phone = await world.open(phoneForm);
       const { client } = world;
@@ -85,22 +87,58 @@ describeDashboard(
       const { id: notebook } = await client.contexts.open('python', { chat: 'demo' });
       const [journal] = await client.sandboxes.of('demo').journals.list();
       const process = journal?.processId;
+      const paths = everyPage({ sandbox: 'demo', notebook, run: run?.id, process, file: 'notes.md' });
       const problems: string[] = [];
-      for (const path of everyPage({ sandbox: 'demo', notebook, run: run?.id, process, file: 'notes.md' })) {
+      const pictures = new Map<string, Buffer>();
+      await inFourForms(scene, paths, { desk: page, phone }, async (shown) => {
+        const { name, theme } = shown;
+        for (const problem of await accessibilityProblems(shown.page, theme))
+          problems.push(`${name}: ${problem}`);
+        const wider = Number(await shown.page.evaluate(overflow));
+        if (wider > 0) problems.push(`${name}: ${wider} px too wide`);
+        pictures.set(name, await reviewPicture(shown.page, name));
+      });
+      expect(problems).toEqual([]);
+      expect(pictures.size).toBe(paths.length * 4);
+      for (const [name, picture] of pictures) {
+        // The width of a PNG file.
+        expect(picture.readUInt32BE(16), name).toBe(name.includes('-phone-') ? 390 : 1200);
+        const other = name.replace(/light$/, 'dark');
+        if (other !== name) expect(pictures.get(other)?.equals(picture), name).toBe(false);
+      }
+      await phone.context().close();
+    }, 600_000);
+
+    test('UI-4: the list of pages has every page that the places and the settings lead to', async () => {
+      const { page } = scene;
+      const known = everyPage({ sandbox: 'demo' });
+      const found = new Set<string>();
+      for (const path of [
+        '',
+        'sandboxes/demo',
+        'chat/demo/files',
+        'code/runs',
+        'knowledge/memory',
+        'settings/health',
+      ]) {
         await go(path);
         await settled(page);
-        for (const theme of ['light', 'dark'] as const)
-          for (const problem of await accessibilityProblems(page, theme))
-            problems.push(`${path} ${theme}: ${problem}`);
-        await go(path, phone);
-        await settled(phone);
-        for (const problem of await accessibilityProblems(phone, 'light'))
-          problems.push(`${path} phone: ${problem}`);
-        const wider = Number(await phone.evaluate(overflow));
-        if (wider > 0) problems.push(`${path}: ${wider} px too wide for a phone`);
+        for (const link of await page.locator('a[href^="#/"]').all())
+          found.add(
+            (await link.getAttribute('href'))
+              ?.slice(2)
+              .split('/')
+              .slice(0, 3)
+              .join('/')
+              .replace(/\/overview$/, '') ?? '',
+          );
       }
-      expect(problems).toEqual([]);
-      await phone.context().close();
+      // Things of other chats, single runs, notebooks and entries are pages of the same kinds.
+      const kinds = [...found].filter((path) =>
+        /^(settings|knowledge)\/[a-z]+$|^(sandboxes|chat)\/demo/.test(path),
+      );
+      expect(kinds.length).toBeGreaterThan(20);
+      expect(kinds.filter((path) => !known.includes(path))).toEqual([]);
     });
 
     test('pages of other origins, also of the same site, cannot use the session', async () => {

@@ -62,11 +62,13 @@ export interface SceneOptions {
   readonly connected?: boolean;
   /** False if the suite logs in. */
   readonly loggedIn?: boolean;
+  /** Further settings of the host, as variables. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 export function describeDashboard(
   name: string,
-  { answer, connected = true, loggedIn = true }: SceneOptions,
+  { answer, connected = true, loggedIn = true, settings = {} }: SceneOptions,
   tests: (scene: Scene) => void,
 ): void {
   describe.skipIf(missing)(`${name}${missing ? ` (skipped: ${missing})` : ''}`, { timeout: 600_000 }, () => {
@@ -83,6 +85,7 @@ export function describeDashboard(
       scene.world = opened.use(
         await dashboardWorld({
           GEODE_RUNTIME_NAME: 'bubblewrap',
+          ...settings,
           ...(connected && {
             GEODE_PROVIDERS_SERVICES: JSON.stringify({ scripted: service }),
             GEODE_PROVIDERS_DEFAULT: 'scripted/some-model',

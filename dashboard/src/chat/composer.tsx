@@ -49,7 +49,10 @@ export function Composer({ chat, isWorking, onSend, onStop, given, lastWords }: 
     keepDraft(chat, given.words);
     field.current?.focus();
   }, [given, chat]);
+  /** Enter was pressed while an earlier message was on its way. */
+  const again = useRef<boolean>(undefined);
   const send = async (isNow: boolean) => {
+    if (isSending) again.current = isNow;
     if (!maySend) return;
     const sent = { words: words.trim(), files, isNow };
     setSending(true);
@@ -69,6 +72,12 @@ export function Composer({ chat, isWorking, onSend, onStop, given, lastWords }: 
       setSending(false);
     }
   };
+  useEffect(() => {
+    const isNow = again.current;
+    if (isSending || isNow === undefined) return;
+    again.current = undefined;
+    void send(isNow);
+  });
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     // An input method ends a word with Enter; Safari says so only by the code.
     if (event.nativeEvent.isComposing || event.keyCode === 229) return;

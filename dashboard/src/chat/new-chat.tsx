@@ -3,6 +3,7 @@ import { client } from '../api.ts';
 import { goTo } from '../route.ts';
 import { text } from '../text.ts';
 import { Bar, Content } from '../ui/bar.tsx';
+import { Command } from '../ui/command.tsx';
 import { Choice, TextField } from '../ui/field.tsx';
 import { useModel } from '../use-model.ts';
 import { driverNames, driverText } from './agent-events.ts';
@@ -63,6 +64,7 @@ export function NewChat() {
             />
           </div>
         </div>
+        {chats.length === 0 && <Command line='geode chat hello -m "Hello! What can you do here?"' />}
         <div className="lg:hidden">
           <ChatLinks />
         </div>

@@ -39,7 +39,7 @@ export function ContextList() {
           <Answer of={contexts}>
             {(all) =>
               all.length === 0 ? (
-                <EmptyPlace icon={BookOpenText} title={text.contexts.noneTitle}>
+                <EmptyPlace icon={BookOpenText} title={text.contexts.noneTitle} command="geode repl python">
                   {text.contexts.none}
                 </EmptyPlace>
               ) : (

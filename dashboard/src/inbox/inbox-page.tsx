@@ -27,7 +27,7 @@ export function InboxPage({ rest: [chosen] }: PlaceProps) {
         <Answer of={open}>
           {(found) =>
             found.length === 0 ? (
-              <EmptyPlace icon={Inbox} title={text.approvals.none}>
+              <EmptyPlace icon={Inbox} title={text.approvals.none} command="geode approvals ls">
                 {text.approvals.noneHow}
               </EmptyPlace>
             ) : (

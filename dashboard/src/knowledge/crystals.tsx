@@ -19,7 +19,7 @@ export function Crystals() {
       <Answer of={crystals}>
         {(all) =>
           all.length === 0 ? (
-            <Empty>{text.solve.noCrystals}</Empty>
+            <Empty command='geode solve "write double(n), twice the number"'>{text.solve.noCrystals}</Empty>
           ) : (
             <ul className="flex flex-col gap-2">
               {all.map((crystal) => (

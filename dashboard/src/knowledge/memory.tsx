@@ -66,7 +66,11 @@ function Newest({ filter }: { readonly filter: Filter }) {
   return (
     <Answer of={page}>
       {({ entries }) =>
-        entries.length === 0 ? <Empty>{text.memory.empty}</Empty> : <Entries entries={entries} />
+        entries.length === 0 ? (
+          <Empty command='geode memory add "Deploys run from the release branch"'>{text.memory.empty}</Empty>
+        ) : (
+          <Entries entries={entries} />
+        )
       }
     </Answer>
   );

@@ -55,7 +55,7 @@ export function Solves({ id }: { readonly id: string | undefined }) {
         <Answer of={solves}>
           {(all) =>
             all.length === 0 ? (
-              <Empty>{text.solve.empty}</Empty>
+              <Empty command='geode solve "write double(n), twice the number"'>{text.solve.empty}</Empty>
             ) : (
               <ul>
                 {all.map((solve) => (

@@ -27,7 +27,7 @@ export function RunHistory() {
       <Answer of={runs}>
         {() =>
           all.length === 0 ? (
-            <Empty>{text.runs.noHistory}</Empty>
+            <Empty command="geode run python -c 'print(6 * 7)'">{text.runs.noHistory}</Empty>
           ) : (
             <ul>
               {all.map((run) => (

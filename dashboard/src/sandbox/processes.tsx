@@ -6,6 +6,7 @@ import { agoText, bytesText, durationText, lineText, timeText } from '../shown.t
 import { text } from '../text.ts';
 import { ActionButton } from '../ui/button.tsx';
 import { Card, EmptyPlace } from '../ui/card.tsx';
+import { shellWord } from '../ui/command.tsx';
 import { TextField } from '../ui/field.tsx';
 import { ActionForm } from '../ui/form.tsx';
 import { Answer } from '../ui/query.tsx';
@@ -46,7 +47,11 @@ export function Processes({ chat, isRunning, shown, base }: Shown) {
         <Answer of={journals}>
           {(all) =>
             all.length === 0 ? (
-              <EmptyPlace icon={SquareTerminal} title={text.processes.noneTitle}>
+              <EmptyPlace
+                icon={SquareTerminal}
+                title={text.processes.noneTitle}
+                command={`geode sandbox exec ${shellWord(chat)} -- uname -a`}
+              >
                 {text.processes.none}
               </EmptyPlace>
             ) : (

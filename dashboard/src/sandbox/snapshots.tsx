@@ -9,7 +9,7 @@ import { bytesText, clockText, nameText, shortAgoText, timeText } from '../shown
 import { text } from '../text.ts';
 import { ActionButton } from '../ui/button.tsx';
 import { Card, EmptyPlace } from '../ui/card.tsx';
-import { Command } from '../ui/command.tsx';
+import { Command, shellWord } from '../ui/command.tsx';
 import { TextField } from '../ui/field.tsx';
 import { ActionForm } from '../ui/form.tsx';
 import { Answer } from '../ui/query.tsx';
@@ -80,7 +80,7 @@ export function Snapshots({ status }: { readonly status: SandboxStatus }) {
                 <EmptyPlace
                   icon={Camera}
                   title={text.snapshots.noneTitle}
-                  command={`geode snapshot take ${chat}`}
+                  command={`geode sandbox snapshot ${shellWord(chat)}`}
                 >
                   {text.snapshots.none}
                 </EmptyPlace>

@@ -5,6 +5,7 @@ import { goTo, pathTo } from '../route.ts';
 import { nameText } from '../shown.ts';
 import { text } from '../text.ts';
 import { Empty } from '../ui/card.tsx';
+import { shellWord } from '../ui/command.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Answer } from '../ui/query.tsx';
 
@@ -59,7 +60,9 @@ export function Terminals({ chat, shown, base }: Shown) {
           const current = terminals.find(({ id }) => id === shown) ?? terminals.at(-1);
           return (
             <>
-              {terminals.length === 0 && <Empty>{text.terminal.none}</Empty>}
+              {terminals.length === 0 && (
+                <Empty command={`geode shell ${shellWord(chat)}`}>{text.terminal.none}</Empty>
+              )}
               <div className="flex flex-wrap items-center gap-2">
                 {terminals.map(({ id, argv, pid }) => (
                   <a

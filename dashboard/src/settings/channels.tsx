@@ -18,7 +18,7 @@ export function Channels() {
       <Answer of={channels}>
         {(all) =>
           all.length === 0 ? (
-            <Empty>{text.chats.noChannels}</Empty>
+            <Empty command="geode onboard channels">{text.chats.noChannels}</Empty>
           ) : (
             <ul>
               {all.map(({ channel, state, since, lastError, lastMessageAt }) => (

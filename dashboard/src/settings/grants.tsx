@@ -14,7 +14,7 @@ export function Grants() {
       <Answer of={grants}>
         {(all) =>
           all.length === 0 ? (
-            <Empty>{text.egress.noGrants}</Empty>
+            <Empty command="geode approvals ls --all">{text.egress.noGrants}</Empty>
           ) : (
             <ul>
               {all.map(({ host, port, sandboxId, grantedAt, until, approval }) => (

@@ -21,10 +21,12 @@ export function Keys() {
           <ul className="mb-3">
             {all.map(({ id, user, label, createdAt, revokedAt, scopes: granted }) => (
               <li key={id} className="flex flex-wrap items-center gap-2 border-b border-line py-1.5">
-                <code>{id}</code>
-                <span className="min-w-0 flex-1 break-words">
-                  {nameText(user)} {nameText(label)}{' '}
-                  <span className="text-faint">
+                <span className="min-w-0 flex-1 basis-56 break-words">
+                  <span className="font-medium">
+                    {nameText(user)} {nameText(label)}
+                  </span>{' '}
+                  <code className="text-muted">{id}</code>
+                  <span className="block text-sm text-faint">
                     {timeText(createdAt)}, {granted.join(' ')}
                   </span>
                 </span>

@@ -33,7 +33,7 @@ function UsageToday() {
       <Answer of={usage}>
         {({ usage: rows }) =>
           rows.length === 0 ? (
-            <Empty>{text.egress.noUsage}</Empty>
+            <Empty command="geode egress usage">{text.egress.noUsage}</Empty>
           ) : (
             <ul>
               {rows.map(({ binding, model, calls, inputTokens, outputTokens, costUsd }) => (

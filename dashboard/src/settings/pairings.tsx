@@ -14,7 +14,7 @@ export function Pairings() {
       <Answer of={pairings}>
         {(all) =>
           all.length === 0 ? (
-            <Empty>{text.chats.noPairings}</Empty>
+            <Empty command="geode chat pair">{text.chats.noPairings}</Empty>
           ) : (
             <ul>
               {all.map(({ code, channel, sender, name }) => (

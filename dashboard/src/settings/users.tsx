@@ -21,7 +21,7 @@ export function Users() {
         <Answer of={senders}>
           {(all) =>
             all.length === 0 ? (
-              <EmptyPlace icon={UsersIcon} title={text.settings.noPeople}>
+              <EmptyPlace icon={UsersIcon} title={text.settings.noPeople} command="geode chat pair">
                 {text.settings.noPeopleHow}
               </EmptyPlace>
             ) : (

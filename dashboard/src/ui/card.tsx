@@ -32,9 +32,14 @@ export function Card({
   );
 }
 
-/** A place that has nothing yet: one sentence, and the next step. */
-export function Empty({ children }: { readonly children: ReactNode }) {
-  return <div className="py-2 text-muted">{children}</div>;
+/** A part that has nothing yet: one sentence, and the next step, also as a command where there is one. */
+export function Empty({ children, command }: { readonly children: ReactNode; readonly command?: string }) {
+  return (
+    <div className="flex flex-col items-start gap-2 py-2 text-muted">
+      <div>{children}</div>
+      {command !== undefined && <Command line={command} />}
+    </div>
+  );
 }
 
 /** A whole page or card without content: what belongs here, one action, and the same as a command. */
