@@ -78,11 +78,13 @@ it('GW-3: the owner names the user of a stranger, and a flood of strangers is an
   const { channel, chats } = scene;
   await channel.say('olga', 'hello');
   await expect.poll(() => channel.shown('olga'), soon).toContain('You said hello');
-  for (let stranger = 0; stranger < 20; stranger += 1) await channel.say(`s${stranger}`, 'let me in');
+  const told = () => channel.shown('olga').filter((text) => text.includes('asks for access'));
+  await channel.say('s0', 'let me in');
+  await expect.poll(() => told().length, soon).toBe(1);
+  for (let stranger = 1; stranger < 20; stranger += 1) await channel.say(`s${stranger}`, 'let me in');
   await expect.poll(() => chats.pairings().length, soon).toBe(20);
   await expect.poll(() => channel.shown('s19').length, soon).toBe(1);
-  const told = channel.shown('olga').filter((text) => text.includes('asks to be let in'));
-  expect(told.length).toBeLessThanOrEqual(5);
+  expect(told().length).toBeLessThanOrEqual(5);
   const code = chats.pairings().find(({ sender }) => sender === 's19')?.code ?? '';
   await channel.say('olga', `/pair ${code} Bad/Name`);
   await expect.poll(() => channel.shown('olga').at(-1), soon).toContain('Name the user');
