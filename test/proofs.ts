@@ -100,6 +100,7 @@ export const proofs: Readonly<Record<string, readonly string[]>> = {
     'test/telemetry/traces.test.ts > trace of a caller',
     'test/telemetry/traces.test.ts > collector is away',
     'test/telemetry/traces.test.ts > SDK of OpenTelemetry',
+    'test/telemetry/exporter.test.ts',
     'test/telemetry/relay.test.ts',
     'test/api/tls.test.ts',
     'test/host/host-status.test.ts',

@@ -1,5 +1,6 @@
 /**
- * Traces of a host, for an OpenTelemetry collector. A host without the section `telemetry` in its config has none.
+ * Traces of a host, for an OpenTelemetry collector. A host has none until it has an address for them: in the section
+ * `telemetry` of its config, or in the variable OTEL_EXPORTER_OTLP_ENDPOINT.
  *
  * Spans hold names, ids, numbers and durations: never the text of messages, code, commands' arguments, output, or
  * secrets. Nothing here waits for the collector or throws because of it.

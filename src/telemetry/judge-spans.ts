@@ -1,24 +1,21 @@
 /** Decides which spans of a sandbox are sent on, and in which form. The host writes the marks of their origin. */
 import { z } from 'zod';
 import { GeodeError } from '../base/errors.ts';
-import { withoutSecrets } from '../base/secret-shapes.ts';
+import { spellingsOf, withoutSpellings } from '../base/secret-shapes.ts';
 import type { RelayOwner } from '../seams/telemetry.ts';
 import {
   type OtlpAttribute,
   type OtlpSpan,
   type OtlpValue,
+  originOf,
   otlpAttributes,
-  type SpanOrigin,
+  spanOf,
+  type WrittenSpan,
 } from './otlp.ts';
 
-export interface JudgedSpan {
-  readonly origin: SpanOrigin;
-  readonly span: OtlpSpan;
-}
-
 export interface Judged {
-  readonly spans: readonly JudgedSpan[];
-  /** Spans that are not valid or too large. */
+  readonly spans: readonly WrittenSpan[];
+  /** Spans that are not valid or too large, or whose origin is too large. */
   readonly refused: number;
 }
 
@@ -38,12 +35,19 @@ const mostLinks = 32;
 const longestKey = 256;
 const longestText = 4_096;
 const deepestValue = 4;
-const mostSpanCharacters = 16 * 1024;
+/** Of a span, and of its resource with the scope. */
+const mostBytes = 16 * 1024;
+/** Attributes, values in values, events and links of a request. */
+const mostParts = 50_000;
 /** Attributes with the text of prompts, answers and tool calls, by the GenAI conventions. */
 const contents =
   /^(gen_ai\.(input\.messages|output\.messages|system_instructions|prompt|completion|tool\.call\.(arguments|result)|tool\.definitions)|user_prompt|tool_input|tool_output|response\.model_output)/;
 
-const list = z.array(z.unknown()).optional().default([]);
+/** The elements of a list are checked after its length. */
+const list = z
+  .custom<readonly unknown[]>((given) => Array.isArray(given))
+  .optional()
+  .default([]);
 const requestSchema = z.object({ resourceSpans: list });
 const resourceSchema = z.object({
   resource: z.object({ attributes: list }).optional(),
@@ -66,12 +70,17 @@ const spanId = z
   .refine(isNotZero);
 const parentId = z.union([z.literal('').transform(() => undefined), spanId]).optional();
 /** A sender may write 64 bits as a number, with fewer exact digits. */
-const wholeNumber = z
-  .number()
-  .refine(Number.isInteger)
-  .transform((number) => `${BigInt(number)}`);
-const integer = z.union([z.string().regex(/^-?\d{1,20}$/), wholeNumber]);
-const time = integer.refine((text) => /^\d{1,19}$/.test(text));
+const wholeNumber = z.number().refine(Number.isInteger).transform(BigInt);
+const integer = z.union([
+  z
+    .string()
+    .regex(/^-?\d{1,20}$/)
+    .transform(BigInt),
+  wholeNumber,
+]);
+/** A collector that reads strictly refuses the whole request because of one number that does not fit. */
+const int64 = integer.refine((number) => BigInt.asIntN(64, number) === number).transform(String);
+const time = integer.refine((number) => BigInt.asUintN(64, number) === number).transform(String);
 const spanSchema = z.object({
   traceId,
   spanId,
@@ -94,14 +103,14 @@ const attributeSchema = z.object({ key: z.string().min(1).max(longestKey), value
 const valueSchema = z.object({
   stringValue: z.string().optional(),
   boolValue: z.boolean().optional(),
-  intValue: integer.optional(),
+  intValue: int64.optional(),
   doubleValue: z.number().optional(),
   bytesValue: z.string().optional(),
   arrayValue: z.object({ values: list }).optional(),
   kvlistValue: z.object({ values: list }).optional(),
 });
 
-/** Throws `invalid_input` for something else than a request, and `too_large` for too many spans. */
+/** Throws `invalid_input` for something else than a request, and `too_large` for too many spans or parts of them. */
 export function judgeSpans(given: unknown, options: JudgeOptions): Judged {
   const request = requestSchema.safeParse(given);
   if (!request.success)
@@ -109,43 +118,52 @@ export function judgeSpans(given: unknown, options: JudgeOptions): Judged {
       'invalid_input',
       'The request is not an OTLP trace request: resourceSpans is no list.',
     );
-  const spans: JudgedSpan[] = [];
+  const { resourceSpans } = request.data;
+  const cleaner = new Cleaner(options.secrets);
+  const spans: WrittenSpan[] = [];
   let seen = 0;
   let origins = 0;
-  for (const each of request.data.resourceSpans) {
+  checkOrigins(resourceSpans.length);
+  for (const each of resourceSpans) {
     const found = resourceSchema.safeParse(each);
     if (!found.success) continue;
-    const resource = markedResource(found.data.resource?.attributes ?? [], options);
-    for (const inner of found.data.scopeSpans) {
+    const { resource, scopeSpans } = found.data;
+    origins += scopeSpans.length;
+    checkOrigins(origins);
+    const marked = markedResource(cleaner.attributes(resource?.attributes ?? []), options);
+    for (const inner of scopeSpans) {
       const scoped = scopeSchema.safeParse(inner);
       if (!scoped.success) continue;
-      origins += 1;
       seen += scoped.data.spans.length;
-      if (seen > mostSpans || origins > mostOrigins)
-        throw new GeodeError(
-          'too_large',
-          `A request may have at most ${mostSpans} spans of ${mostOrigins} origins.`,
-        );
+      if (seen > mostSpans) throw tooMany(`${mostSpans} spans`);
       const { name = '', version = '' } = scoped.data.scope ?? {};
-      const scope = { name: shown(name, options.secrets), version: shown(version, options.secrets) };
-      const origin = { resource, scope };
+      const origin = originOf(marked, { name: cleaner.text(name), version: cleaner.text(version) });
+      if (origin.bytes > mostBytes) continue;
       for (const span of scoped.data.spans) {
-        const judged = judgedSpan(span, options.secrets);
-        if (judged !== undefined) spans.push({ origin, span: judged });
+        const judged = judgedSpan(span, cleaner);
+        const written = judged && spanOf(origin, judged);
+        if (written !== undefined && written.bytes <= mostBytes) spans.push(written);
       }
     }
   }
   return { spans, refused: seen - spans.length };
 }
 
+function checkOrigins(origins: number): void {
+  if (origins > mostOrigins) throw tooMany(`spans of ${mostOrigins} origins`);
+}
+
+function tooMany(most: string): GeodeError {
+  return new GeodeError('too_large', `A request may have at most ${most}.`);
+}
+
 /** Attributes of the sandbox, without those that only the host may set, and the host's marks. */
 function markedResource(
-  given: readonly unknown[],
-  { owner, hostService, secrets }: JudgeOptions,
+  given: readonly OtlpAttribute[],
+  { owner, hostService }: JudgeOptions,
 ): readonly OtlpAttribute[] {
-  const own = attributesOf(given, secrets).filter(({ key }) => !/^service\.(name|namespace)$/.test(key));
-  const [name] = attributesOf(given, secrets).filter(({ key }) => key === 'service.name');
-  const service = name?.value.stringValue?.trim() ?? '';
+  const own = given.filter(({ key }) => !/^service\.(name|namespace)$/.test(key));
+  const service = given.find(({ key }) => key === 'service.name')?.value.stringValue?.trim() ?? '';
   const isTaken = service === '' || service.toLowerCase() === hostService.toLowerCase();
   return [
     ...own,
@@ -160,72 +178,88 @@ function markedResource(
   ];
 }
 
-function judgedSpan(given: unknown, secrets: readonly string[]): OtlpSpan | undefined {
+function judgedSpan(given: unknown, cleaner: Cleaner): OtlpSpan | undefined {
   const parsed = spanSchema.safeParse(given);
   if (!parsed.success) return undefined;
   const { parentSpanId, flags, name, attributes, events, links, status, ...rest } = parsed.data;
-  const span: OtlpSpan = {
+  return {
     ...rest,
     ...(parentSpanId !== undefined && { parentSpanId }),
     ...(flags !== undefined && { flags }),
-    name: shown(name, secrets),
-    attributes: attributesOf(attributes, secrets),
-    events: events.slice(0, mostEvents).flatMap((each) => {
+    name: cleaner.text(name),
+    attributes: cleaner.attributes(attributes),
+    events: cleaner.parts(events, mostEvents).flatMap((each) => {
       const event = eventSchema.safeParse(each);
       if (!event.success) return [];
       const { timeUnixNano, name: title, attributes: more } = event.data;
-      return [{ timeUnixNano, name: shown(title, secrets), attributes: attributesOf(more, secrets) }];
+      return [{ timeUnixNano, name: cleaner.text(title), attributes: cleaner.attributes(more) }];
     }),
-    links: links.slice(0, mostLinks).flatMap((each) => {
+    links: cleaner.parts(links, mostLinks).flatMap((each) => {
       const link = linkSchema.safeParse(each);
-      return link.success ? [{ ...link.data, attributes: attributesOf(link.data.attributes, secrets) }] : [];
+      return link.success ? [{ ...link.data, attributes: cleaner.attributes(link.data.attributes) }] : [];
     }),
     status: {
       ...(status.code !== undefined && { code: status.code }),
-      ...(status.message !== undefined && { message: shown(status.message, secrets) }),
+      ...(status.message !== undefined && { message: cleaner.text(status.message) }),
     },
   };
-  return JSON.stringify(span).length > mostSpanCharacters ? undefined : span;
 }
 
-function attributesOf(given: readonly unknown[], secrets: readonly string[]): readonly OtlpAttribute[] {
-  return given.slice(0, mostAttributes).flatMap((each) => attributeOf(each, secrets, 0));
-}
+/** Reads the texts and attributes of one request, and counts them. */
+class Cleaner {
+  readonly #spellings: readonly string[];
+  #parts = 0;
 
-function attributeOf(given: unknown, secrets: readonly string[], depth: number): readonly OtlpAttribute[] {
-  const parsed = attributeSchema.safeParse(given);
-  if (!parsed.success) return [];
-  const { key } = parsed.data;
-  // Only the host writes these, wherever they stand.
-  if (/^geode(\.|$)/i.test(key) || contents.test(key)) return [];
-  const value = otlpValue(parsed.data.value, secrets, depth);
-  return value === undefined ? [] : [{ key: shown(key, secrets), value }];
-}
-
-function otlpValue(given: unknown, secrets: readonly string[], depth: number): OtlpValue | undefined {
-  const parsed = valueSchema.safeParse(given);
-  if (!parsed.success || depth > deepestValue) return undefined;
-  const { stringValue, boolValue, intValue, doubleValue, bytesValue, arrayValue, kvlistValue } = parsed.data;
-  if (stringValue !== undefined) return { stringValue: shown(stringValue, secrets) };
-  if (boolValue !== undefined) return { boolValue };
-  if (intValue !== undefined) return { intValue };
-  if (doubleValue !== undefined) return Number.isFinite(doubleValue) ? { doubleValue } : undefined;
-  // Bytes may hide a secret from the search.
-  if (bytesValue !== undefined) return { stringValue: `${Buffer.byteLength(bytesValue, 'base64')} bytes` };
-  if (arrayValue !== undefined) {
-    const values = arrayValue.values
-      .slice(0, mostAttributes)
-      .flatMap((each) => otlpValue(each, secrets, depth + 1) ?? []);
-    return { arrayValue: { values } };
+  constructor(secrets: readonly string[]) {
+    this.#spellings = spellingsOf(secrets);
   }
-  if (kvlistValue === undefined) return undefined;
-  const values = kvlistValue.values
-    .slice(0, mostAttributes)
-    .flatMap((each) => attributeOf(each, secrets, depth + 1));
-  return { kvlistValue: { values } };
-}
 
-/** Searched before it is cut, so that no part of a secret stays. */
-function shown(text: string, secrets: readonly string[]): string {
-  return withoutSecrets(text.slice(0, 4 * longestText).toWellFormed(), secrets).slice(0, longestText);
+  /** Searched before it is cut, so that no part of a secret stays. */
+  text(text: string): string {
+    const searched = text.slice(0, 4 * longestText).toWellFormed();
+    return withoutSpellings(searched, this.#spellings).slice(0, longestText);
+  }
+
+  /** The first elements of a list. Throws `too_large` when the request has too many in all. */
+  parts(given: readonly unknown[], most: number): readonly unknown[] {
+    const first = given.slice(0, most);
+    this.#parts += first.length;
+    if (this.#parts > mostParts) throw tooMany(`${mostParts} attributes, values, events and links`);
+    return first;
+  }
+
+  attributes(given: readonly unknown[], depth = 0): readonly OtlpAttribute[] {
+    return this.parts(given, mostAttributes).flatMap((each) => this.#attribute(each, depth));
+  }
+
+  #attribute(given: unknown, depth: number): readonly OtlpAttribute[] {
+    const parsed = attributeSchema.safeParse(given);
+    if (!parsed.success) return [];
+    const { key } = parsed.data;
+    // Only the host writes these, wherever they stand.
+    if (/^geode(\.|$)/i.test(key) || contents.test(key)) return [];
+    const value = this.#value(parsed.data.value, depth);
+    return value === undefined ? [] : [{ key: this.text(key), value }];
+  }
+
+  #value(given: unknown, depth: number): OtlpValue | undefined {
+    const parsed = valueSchema.safeParse(given);
+    if (!parsed.success || depth > deepestValue) return undefined;
+    const { stringValue, boolValue, intValue, doubleValue, bytesValue, arrayValue, kvlistValue } =
+      parsed.data;
+    if (stringValue !== undefined) return { stringValue: this.text(stringValue) };
+    if (boolValue !== undefined) return { boolValue };
+    if (intValue !== undefined) return { intValue };
+    if (doubleValue !== undefined) return Number.isFinite(doubleValue) ? { doubleValue } : undefined;
+    // Bytes may hide a secret from the search.
+    if (bytesValue !== undefined) return { stringValue: `${Buffer.byteLength(bytesValue, 'base64')} bytes` };
+    if (arrayValue !== undefined) {
+      const values = this.parts(arrayValue.values, mostAttributes).flatMap(
+        (each) => this.#value(each, depth + 1) ?? [],
+      );
+      return { arrayValue: { values } };
+    }
+    if (kvlistValue === undefined) return undefined;
+    return { kvlistValue: { values: this.attributes(kvlistValue.values, depth + 1) } };
+  }
 }

@@ -49,10 +49,18 @@ interface OtlpScope {
   readonly version: string;
 }
 
-/** Where a span comes from. Spans of one origin are sent together. */
+/** Where a span comes from, as JSON. Spans of one origin are sent together. */
 export interface SpanOrigin {
-  readonly resource: readonly OtlpAttribute[];
-  readonly scope: OtlpScope;
+  readonly resource: string;
+  readonly scope: string;
+  readonly bytes: number;
+}
+
+/** A span as JSON, which takes less memory than its objects and has a known size. */
+export interface WrittenSpan {
+  readonly origin: SpanOrigin;
+  readonly text: string;
+  readonly bytes: number;
 }
 
 const sampledFlag = 1;
@@ -86,17 +94,24 @@ export function otlpAttributes(attributes: Attributes): readonly OtlpAttribute[]
   );
 }
 
+export function originOf(attributes: readonly OtlpAttribute[], named: OtlpScope): SpanOrigin {
+  const [resource, scope] = [JSON.stringify({ attributes }), JSON.stringify(named)];
+  return { resource, scope, bytes: Buffer.byteLength(resource) + Buffer.byteLength(scope) };
+}
+
+export function spanOf(origin: SpanOrigin, span: OtlpSpan): WrittenSpan {
+  const text = JSON.stringify(span);
+  return { origin, text, bytes: Buffer.byteLength(text) };
+}
+
 /** The body of a request, with the spans of one origin together. */
-export function traceRequest(
-  spans: readonly { readonly origin: SpanOrigin; readonly span: OtlpSpan }[],
-): object {
+export function traceRequest(spans: readonly WrittenSpan[]): string {
   const byOrigin = Map.groupBy(spans, ({ origin }) => origin);
-  return {
-    resourceSpans: [...byOrigin].map(([{ resource, scope }, found]) => ({
-      resource: { attributes: resource },
-      scopeSpans: [{ scope, spans: found.map(({ span }) => span) }],
-    })),
-  };
+  const resourceSpans = [...byOrigin].map(([{ resource, scope }, found]) => {
+    const texts = found.map(({ text }) => text).join();
+    return `{"resource":${resource},"scopeSpans":[{"scope":${scope},"spans":[${texts}]}]}`;
+  });
+  return `{"resourceSpans":[${resourceSpans.join()}]}`;
 }
 
 function attributesOf(attributes: ReadonlyMap<string, AttributeValue>): readonly OtlpAttribute[] {

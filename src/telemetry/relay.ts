@@ -1,10 +1,12 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
 import { GeodeError, isGeodeError, reasonOf } from '../base/errors.ts';
+import { ServedClients } from '../base/served-clients.ts';
 import type { RelayedRequest, RelayOwner, TelemetryRelay } from '../seams/telemetry.ts';
-import { type JudgedSpan, judgeSpans } from './judge-spans.ts';
+import { judgeSpans } from './judge-spans.ts';
+import type { WrittenSpan } from './otlp.ts';
 import { readTraceRequest } from './read-protobuf.ts';
 
 export interface RelayOptions {
@@ -13,10 +15,14 @@ export interface RelayOptions {
   readonly secrets: () => readonly string[];
   readonly note: (request: RelayedRequest) => void;
   /** Takes the spans that the allowance of the user covers; returns how many. */
-  readonly take: (spans: readonly JudgedSpan[]) => number;
+  readonly take: (spans: readonly WrittenSpan[]) => number;
   /** Milliseconds until the user may send a request again; 0: now. */
   readonly waitMs: () => number;
+  /** The same for the bytes of a request, unpacked. */
+  readonly waitForBytesMs: (bytes: number) => number;
   readonly refused: (spans: number) => void;
+  /** How long a client may take for a request. */
+  readonly timeoutMs?: number | undefined;
 }
 
 const mostBodyBytes = 2 * 1024 ** 2;
@@ -32,36 +38,24 @@ const json = 'application/json';
  */
 export class Relay implements TelemetryRelay {
   readonly #options: RelayOptions;
-  readonly #server: Server;
-  readonly #clients = new Set<Duplex>();
+  readonly #clients: ServedClients;
   #active = 0;
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    this.#server = createServer({
-      maxHeaderSize: 16 * 1024,
-      headersTimeout: requestTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: requestTimeoutMs,
-      connectionsCheckingInterval: requestTimeoutMs,
-      shouldUpgradeCallback: () => false,
-    });
-    this.#server.on('request', (message, response) => void this.#answer(message, response));
-    this.#server.on('connect', (_, socket) => socket.destroy());
-    this.#server.on('clientError', (_, socket) => socket.destroy());
+    const server = createServer({ maxHeaderSize: 16 * 1024, shouldUpgradeCallback: () => false });
+    this.#clients = new ServedClients(server, options.timeoutMs ?? requestTimeoutMs);
+    server.on('request', (message, response) => void this.#answer(message, response));
+    server.on('connect', (_, socket) => socket.destroy());
+    server.on('clientError', (_, socket) => socket.destroy());
   }
 
   accept(client: Duplex): void {
-    client.on('error', () => {});
-    this.#clients.add(client);
-    client.once('close', () => this.#clients.delete(client));
-    this.#server.emit('connection', client);
-    client.resume();
+    this.#clients.accept(client);
   }
 
   [Symbol.dispose](): void {
-    this.#server.closeAllConnections();
-    for (const client of this.#clients) client.destroy();
+    this.#clients[Symbol.dispose]();
   }
 
   async #answer(message: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -93,7 +87,7 @@ export class Relay implements TelemetryRelay {
   }
 
   async #take(message: IncomingMessage, type: string, counted: { bytesIn: number }): Promise<Answer> {
-    const { owner, hostService, secrets, take, waitMs, refused } = this.#options;
+    const { owner, hostService, secrets, take, waitMs, waitForBytesMs, refused } = this.#options;
     if (message.url?.split('?')[0] !== path)
       return { status: 404, problem: `Only traces are relayed: send them to ${path}` };
     if (message.method !== 'POST') return { status: 405, problem: `Traces are sent to ${path} with POST` };
@@ -102,6 +96,8 @@ export class Relay implements TelemetryRelay {
     const wait = this.#active > mostAtOnce ? 1_000 : waitMs();
     if (wait > 0) return { status: 429, problem: 'Too many requests', waitMs: wait };
     const bytes = await bodyOf(message, counted);
+    const full = waitForBytesMs(bytes.length);
+    if (full > 0) return { status: 429, problem: 'This user sends too many bytes', waitMs: full };
     const given = type === protobuf ? readTraceRequest(bytes) : parsed(bytes);
     const judged = judgeSpans(given, { owner, hostService, secrets: secrets() });
     refused(judged.refused);

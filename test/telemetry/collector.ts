@@ -61,12 +61,17 @@ export type CollectedSpan = z.infer<typeof span> & {
 
 export interface Collector extends AsyncDisposable {
   readonly url: string;
+  /** Each once, although an exporter may repeat a request. */
   readonly spans: CollectedSpan[];
   /** The text of every request. */
   readonly texts: string[];
   readonly headers: IncomingHttpHeaders[];
   /** The status of its answers. */
   status: number;
+  /** It answers 400 to a whole request with this in it, as a collector does that cannot read a part. */
+  unreadable?: string;
+  /** Its answers wait for this. */
+  answering?: Promise<void>;
 }
 
 export async function startCollector(): Promise<Collector> {
@@ -74,16 +79,23 @@ export async function startCollector(): Promise<Collector> {
   const texts: string[] = [];
   const headers: IncomingHttpHeaders[] = [];
   const server = createServer((message, response) => {
-    void json(message).then((body) => {
+    void json(message).then(async (body) => {
       headers.push(message.headers);
+      const { unreadable } = collector;
+      if (unreadable !== undefined && JSON.stringify(body).includes(unreadable))
+        return void response.writeHead(400).end();
       if (collector.status === 200 && message.url === '/v1/traces') {
         texts.push(JSON.stringify(body));
         for (const { resource, scopeSpans } of request.parse(body).resourceSpans)
           for (const { scope, spans: found } of scopeSpans)
-            spans.push(
-              ...found.map((each) => ({ ...each, resource: resource.attributes, scope: scope.name })),
-            );
+            for (const each of found) {
+              const isSame = (other: CollectedSpan) =>
+                other.spanId === each.spanId && other.traceId === each.traceId;
+              if (!spans.some(isSame))
+                spans.push({ ...each, resource: resource.attributes, scope: scope.name });
+            }
       }
+      await collector.answering;
       response.writeHead(message.url === '/v1/traces' ? collector.status : 404).end('{}');
     });
   });

@@ -1,11 +1,14 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GeodeError } from '../../src/base/errors.ts';
 import { noLog } from '../../src/base/log.ts';
 import { parseTraceparent } from '../../src/base/spans.ts';
+import { bindingOf } from '../../src/egress/bindings/bindings.ts';
+import { openTelemetryDoor } from '../../src/egress/bindings/telemetry-door.ts';
+import { Broker } from '../../src/egress/proxy/broker.ts';
 import { openTelemetry } from '../../src/telemetry/open-telemetry.ts';
 import { readTraceRequest } from '../../src/telemetry/read-protobuf.ts';
 import { eventually } from '../contracts/harness.ts';
@@ -14,10 +17,13 @@ import { startCollector } from './collector.ts';
 const patience = { timeout: 120_000 };
 const json = { 'content-type': 'application/json' };
 
+let made = 0;
+
 function spanNamed(name: string, more: object = {}): object {
+  made += 1;
   return {
     traceId: 'AB'.repeat(16),
-    spanId: 'cd'.repeat(8),
+    spanId: made.toString(16).padStart(16, 'c'),
     name,
     kind: 1,
     startTimeUnixNano: '1700000000000000000',
@@ -31,7 +37,7 @@ function requestOf(spans: readonly object[], resource: object = {}): string {
 }
 
 /** The relay of a sandbox of ann on a port, and a collector behind it. */
-async function openRelay(relayRate = 1_000) {
+async function openRelay(relayRate = 1_000, more: { delayMs?: number; relayTimeoutMs?: number } = {}) {
   await using opened = new AsyncDisposableStack();
   const collector = opened.use(await startCollector());
   const telemetry = opened.use(
@@ -45,6 +51,7 @@ async function openRelay(relayRate = 1_000) {
       log: noLog,
       delayMs: 10,
       ...{ serviceName: 'geode', version: '1', resource: {}, sample: 1, relayRate },
+      ...more,
     }),
   );
   const noted: number[] = [];
@@ -67,7 +74,7 @@ async function openRelay(relayRate = 1_000) {
     return { status: answer.status, text: await answer.text(), retry: answer.headers.get('retry-after') };
   };
   const all = opened.move();
-  return { collector, telemetry, noted, post, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { collector, telemetry, noted, url, post, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 describe('the relay of traces', patience, () => {
@@ -152,22 +159,127 @@ describe('the relay of traces', patience, () => {
   });
 
   it('OPS-4: a sandbox that floods gets 429, and takes no room from the spans of the host', async () => {
-    await using relay = await openRelay(1);
+    await using relay = await openRelay(0.1);
     const many = requestOf(Array.from({ length: 2_000 }, () => spanNamed('flood')));
     const first = await relay.post(many);
     expect(first).toMatchObject({ status: 200, text: expect.stringContaining('above the allowance') });
     const second = await relay.post(many);
-    const statuses = [second.status];
-    for (let sent = 0; sent < 120; sent += 1) statuses.push((await relay.post('{}')).status);
-    expect(statuses).toContain(429);
+    expect(second).toMatchObject({ status: 429, text: expect.stringContaining('too many bytes') });
+    expect(Number(second.retry)).toBeGreaterThan(60);
     relay.telemetry.root('of the host').end();
     await eventually(
       async () => relay.collector.spans.some(({ name }) => name === 'of the host'),
       'the span of the host',
     );
-    expect(relay.collector.spans.length).toBeLessThan(1_000);
+    expect(relay.collector.spans.length).toBeLessThan(10);
+  });
+
+  it('OPS-4: refuses lists that would take long to read, before it reads them', async () => {
+    await using relay = await openRelay();
+    const zeros = Array(900_000).fill(0);
+    const tiny = Array(64).fill({ key: 'a' });
+    const answers = [
+      await relay.post(JSON.stringify({ resourceSpans: zeros })),
+      await relay.post(JSON.stringify({ resourceSpans: [{ scopeSpans: zeros }] })),
+      await relay.post(requestOf(zeros)),
+      await relay.post(requestOf(Array.from({ length: 1_500 }, () => spanNamed('x', { attributes: tiny })))),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([413, 413, 413, 413]);
+  });
+
+  it('OPS-4: refuses the spans of a resource or scope above 16 KiB, however it is nested', async () => {
+    await using relay = await openRelay();
+    const stringValue = 'x'.repeat(1_000);
+    const arrayValue = { values: Array.from({ length: 20 }, () => ({ stringValue })) };
+    const { status, text } = await relay.post(
+      requestOf([spanNamed('a'), spanNamed('b')], { attributes: [{ key: 'k', value: { arrayValue } }] }),
+    );
+    expect({ status, text }).toEqual({ status: 200, text: expect.stringContaining('"rejectedSpans":"2"') });
+  });
+
+  it('OPS-4: drops numbers that do not fit in 64 bits', async () => {
+    await using relay = await openRelay();
+    const numbers = ['9223372036854775807', '-9223372036854775808', '9223372036854775808', 1e300, '007'];
+    const attributes = numbers.map((intValue, index) => ({ key: `n${index}`, value: { intValue } }));
+    const endTimeUnixNano = '18446744073709551616';
+    const { text } = await relay.post(
+      requestOf([spanNamed('good', { attributes }), spanNamed('bad', { endTimeUnixNano })]),
+    );
+    expect(text).toContain('"rejectedSpans":"1"');
+    await eventually(async () => relay.collector.spans.length > 0, 'the span');
+    const written = relay.collector.texts.join().match(/"intValue":"[^"]*"/g);
+    expect(written).toEqual(
+      ['9223372036854775807', '-9223372036854775808', '7'].map((number) => `"intValue":"${number}"`),
+    );
+  });
+
+  it('OPS-4: a span of a sandbox that the collector cannot read costs only spans of that user', async () => {
+    await using relay = await openRelay(1_000, { delayMs: 500 });
+    relay.collector.unreadable = 'poison';
+    const posted = relay.post(requestOf([spanNamed('poison')]));
+    relay.telemetry.root('of the host').end();
+    expect(await posted).toMatchObject({ status: 200 });
+    await eventually(
+      async () => relay.collector.spans.some(({ name }) => name === 'of the host'),
+      'the span of the host',
+    );
+    const refused = { labels: { source: 'sandbox', outcome: 'refused' }, value: 1 };
+    const isRefused = async () => JSON.stringify(relay.telemetry.samples()).includes(JSON.stringify(refused));
+    await eventually(isRefused, 'the refused span');
+    expect(JSON.stringify(relay.telemetry.samples())).not.toContain('lost');
+    await relay.post(requestOf([spanNamed('fine')]));
+    await eventually(
+      async () => relay.collector.spans.some(({ name }) => name === 'fine'),
+      'the next span of the sandbox',
+    );
+  });
+
+  it.each([
+    ['head', 'POST /v1/traces HTTP/1.1\r\nHost: x\r\nX-Half: '],
+    [
+      'body',
+      'POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+    ],
+    ['second head', 'GET / HTTP/1.1\r\nHost: x\r\n\r\nPOST /v1'],
+  ])('OPS-4: closes a connection that sends half a %s and then nothing', async (_, half) => {
+    await using relay = await openRelay(1_000, { relayTimeoutMs: 300 });
+    const { hostname, port } = new URL(relay.url);
+    const client = connect({ host: hostname, port: Number(port) });
+    client.on('error', () => {}).resume();
+    client.write(half);
+    await once(client, 'close');
   });
 });
+
+it(
+  'a host without a collector answers 403, and closes the connections of a sandbox with it',
+  patience,
+  async () => {
+    const owner = { sandboxId: 'sandbox-1', user: 'ann' };
+    const audited: unknown[] = [];
+    using broker = new Broker({
+      ...owner,
+      hatch: { note: () => {} },
+      policy: { mode: 'deny-all', allow: [], deny: [] },
+      ask: () => '',
+      audit: ({ status }) => audited.push(status),
+    });
+    const door = openTelemetryDoor({ owner, broker, binding: bindingOf({ name: 'otlp' }) });
+    await using server = createServer((socket) => door.accept(socket)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    expect((await fetch(`http://127.0.0.1:${port}/v1/traces`, { method: 'POST', body: '{}' })).status).toBe(
+      403,
+    );
+    expect(audited).toEqual([403]);
+    const accepted = once(server, 'connection');
+    const client = connect(port, '127.0.0.1');
+    client.on('error', () => {}).resume();
+    await accepted;
+    door[Symbol.dispose]();
+    await once(client, 'close');
+  },
+);
 
 describe('the reader of protobuf', () => {
   it('reads or refuses any bytes, and nothing else happens', () => {

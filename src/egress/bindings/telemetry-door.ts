@@ -1,8 +1,11 @@
 import { createServer } from 'node:http';
+import { ServedClients } from '../../base/served-clients.ts';
 import type { EgressOwner } from '../../seams/egress.ts';
 import type { RelayedRequest, Telemetry, TelemetryRelay } from '../../seams/telemetry.ts';
 import type { Broker } from '../proxy/broker.ts';
 import type { Binding } from './bindings.ts';
+
+const longestMs = 30_000;
 
 interface TelemetryDoorOptions {
   readonly owner: EgressOwner;
@@ -36,12 +39,5 @@ function refusing(note: (request: RelayedRequest) => void): TelemetryRelay {
     response.end('{"message":"Geode: this host sends no traces; its operator sets telemetry.endpoint"}');
   });
   server.on('clientError', (_, socket) => socket.destroy());
-  return {
-    accept(client) {
-      client.on('error', () => {});
-      server.emit('connection', client);
-      client.resume();
-    },
-    [Symbol.dispose]: () => server.closeAllConnections(),
-  };
+  return new ServedClients(server, longestMs);
 }
