@@ -144,6 +144,16 @@ function conversationOf(row: Row): ConversationRow {
   };
 }
 
+/** Without the fields that callers do not see. */
+export function shown({
+  id: _,
+  user: __,
+  audience: ___,
+  ...conversation
+}: ConversationRow): AgentConversation {
+  return conversation;
+}
+
 /** Refuses a driver or model that a conversation does not have. */
 export function refuseMismatch(
   known: ConversationRow | undefined,

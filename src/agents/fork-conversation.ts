@@ -36,13 +36,15 @@ interface Cut {
  */
 export async function forkConversation(parts: ForkParts, fork: Fork): Promise<ConversationRow> {
   const { ledger, conversations, driver, sandboxes } = parts;
-  const { source, to, before, signal } = fork;
-  if (conversations.find(source.user, to) !== undefined) throw chatExists(to);
-  const cut = cutOf(ledger, conversations, source, before);
+  const { source, to, signal } = fork;
+  refuseTaken(conversations, source.user, to);
+  const cut = cutOf(parts, fork);
   try {
     await sandboxes.fork(source.chat, to, { snapshot: cut.snapshot, signal });
   } catch (error) {
-    throw cut.snapshot !== undefined && isGeodeError(error, 'snapshot_not_found') ? notSaved(error) : error;
+    throw cut.snapshot !== undefined && isGeodeError(error, 'snapshot_not_found')
+      ? notSaved('files', error)
+      : error;
   }
   try {
     throwIfCancelled(signal, 'The fork');
@@ -55,12 +57,7 @@ export async function forkConversation(parts: ForkParts, fork: Fork): Promise<Co
   return conversations.get(source.user, to);
 }
 
-function cutOf(
-  ledger: Ledger,
-  conversations: ConversationTable,
-  { id, chat }: ConversationRow,
-  before: string | undefined,
-): Cut {
+function cutOf({ ledger, conversations, driver }: ForkParts, { source: { id, chat }, before }: Fork): Cut {
   const all = ledger.read(
     (sql) => sql.all`SELECT t.id, t.snapshot, t.ended_at, r.recording FROM agent_turns t
       LEFT JOIN agent_transcript r ON r.turn = t.id
@@ -75,13 +72,12 @@ function cutOf(
   const turns = all.slice(0, at).flatMap((row) => (row.ended_at === null ? [] : [String(row.id)]));
   const first = all[at];
   if (first === undefined) return { turns, snapshot: undefined, state: conversations.state(id) };
-  if (first.snapshot === null) throw notSaved();
-  return {
-    turns,
-    snapshot: `turn:${first.snapshot}`,
-    // An open turn has no record yet.
-    state: first.recording === null ? conversations.state(id) : JSON.parse(String(first.recording)).state,
-  };
+  if (first.snapshot === null) throw notSaved('files');
+  const snapshot = `turn:${first.snapshot}`;
+  if (first.recording !== null) return { turns, snapshot, state: JSON.parse(String(first.recording)).state };
+  // An open turn has no record yet. After a turn that ended without one, the state is that of a later time.
+  if (first.ended_at !== null && turns.length > 0 && driver.forked !== undefined) throw notSaved('state');
+  return { turns, snapshot, state: conversations.state(id) };
 }
 
 /** The copies of turns cost nothing, and have no undo points: those stay with the files they belong to. */
@@ -115,17 +111,25 @@ function copyConversation(
     AND upto <= (SELECT max(number) FROM agent_messages WHERE conversation = ${id})`;
 }
 
-function chatExists(to: string): GeodeError {
-  return new GeodeError(
+export function refuseTaken(conversations: ConversationTable, user: string, to: string): void {
+  if (conversations.find(user, to) === undefined) return;
+  throw new GeodeError(
     'sandbox_exists',
     `The chat ${JSON.stringify(to.slice(0, 200))} already has a conversation.`,
     { hint: 'Choose another name, or end that conversation: `geode agent stop CHAT`.' },
   );
 }
 
-function notSaved(cause?: unknown): GeodeError {
-  return new GeodeError('snapshot_not_found', 'The files before this turn are not saved any more.', {
-    hint: 'Geode keeps those of the latest turns of a chat. Fork before a later turn, or the whole conversation.',
+function notSaved(what: 'files' | 'state', cause?: unknown): GeodeError {
+  const [message, reason] =
+    what === 'files'
+      ? [
+          'The files before this turn are not saved any more.',
+          'Geode keeps those of the latest turns of a chat.',
+        ]
+      : ['The state of the agent before this turn is not saved.', 'The turn was not run to its end.'];
+  return new GeodeError('snapshot_not_found', message, {
+    hint: `${reason} Fork before a later turn, or the whole conversation.`,
     cause,
   });
 }

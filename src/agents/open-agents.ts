@@ -1,6 +1,5 @@
 import { type Cancel, throwIfCancelled } from '../base/cancel.ts';
 import { GeodeError } from '../base/errors.ts';
-import { chatKey } from '../base/identity.ts';
 import { type Log, noLog } from '../base/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type {
@@ -18,14 +17,15 @@ import type {
 } from '../seams/agent.ts';
 import { decisionOf } from './ask-person.ts';
 import { busy, usedAtTerminal } from './busy.ts';
-import { type ConversationRow, ConversationTable, refuseMismatch } from './conversation-table.ts';
+import { type ConversationRow, ConversationTable, refuseMismatch, shown } from './conversation-table.ts';
 import type { AgentDriver } from './driver.ts';
 import { EventFeed, type ReadOptions } from './event-feed.ts';
-import { forkConversation } from './fork-conversation.ts';
+import { forkConversation, refuseTaken } from './fork-conversation.ts';
 import { markTurn } from './mark-turn.ts';
 import { type CheckedMessage, checkMessage, writeAttachments } from './messages.ts';
 import { ResumedTurns } from './resumed-turns.ts';
 import { RunningTurns, type TurnOptions } from './running-turns.ts';
+import { StartingChats } from './starting-chats.ts';
 import { Steers } from './steers.ts';
 import { transcriptOf } from './transcript.ts';
 import { TurnTable } from './turn-table.ts';
@@ -53,8 +53,7 @@ class HostedAgents implements Agents {
   readonly #resumed: ResumedTurns;
   readonly #steers: Steers;
   readonly #log: Log;
-  /** Chats whose turn is about to start. */
-  readonly #starting = new Map<string, Promise<unknown>>();
+  readonly #starting = new StartingChats();
   readonly #ending = new AbortController();
 
   constructor(options: AgentsOptions) {
@@ -111,13 +110,13 @@ class HostedAgents implements Agents {
       const work = this.#resumed.resume(user, chat, turn).catch((error) => {
         this.#log.error({ err: error, chat }, 'a turn of an agent could not be resumed');
       });
-      this.#reserve(user, chat, work);
+      this.#starting.reserve(user, chat, work);
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
-    await Promise.allSettled(this.#starting.values());
+    await this.#starting.allSettled();
     await this.#running.leave();
     for (const driver of this.#options.drivers) driver[Symbol.dispose]?.();
   }
@@ -149,9 +148,9 @@ class HostedAgents implements Agents {
 
   async #begin(user: string, chat: string, message: CheckedMessage, options: SendOptions): Promise<Begun> {
     const known = await this.#idle(user, chat);
-    if (this.#starting.has(chatKey(user, chat))) throw busy(chat);
+    if (this.#starting.has(user, chat)) throw busy(chat);
     const work = this.#prepare(user, chat, known, message, options);
-    this.#reserve(user, chat, work);
+    this.#starting.reserve(user, chat, work);
     return await work;
   }
 
@@ -170,12 +169,7 @@ class HostedAgents implements Agents {
     chat: string,
     work: (known: ConversationRow | undefined) => Promise<T>,
   ): Promise<T> {
-    const key = chatKey(user, chat);
-    for (let before = this.#starting.get(key); before !== undefined; before = this.#starting.get(key))
-      await before;
-    const working = this.#idle(user, chat).then(work);
-    this.#reserve(user, chat, working);
-    return await working;
+    return await this.#starting.alone(user, chat, async () => await work(await this.#idle(user, chat)));
   }
 
   async #open(
@@ -231,16 +225,6 @@ class HostedAgents implements Agents {
     return { name, driver, sandbox, stop };
   }
 
-  #reserve(user: string, chat: string, work: Promise<unknown>): void {
-    const key = chatKey(user, chat);
-    const settled = work.then(
-      () => {},
-      () => {},
-    );
-    this.#starting.set(key, settled);
-    void settled.then(() => this.#starting.delete(key));
-  }
-
   /** Everything that can be refused is checked before the turn is stored. */
   async #prepare(
     user: string,
@@ -279,7 +263,7 @@ class HostedAgents implements Agents {
     const { state } = this.#conversations.get(user, chat);
     const isPaused = this.#resumed.stop(user, chat);
     // A turn that this host is about to resume runs only afterwards.
-    if (state === 'running' && !this.#running.has(user, chat)) await this.#starting.get(chatKey(user, chat));
+    if (state === 'running' && !this.#running.has(user, chat)) await this.#starting.settled(user, chat);
     return (await this.#running.interrupt(user, chat)) || isPaused;
   }
 
@@ -306,12 +290,24 @@ class HostedAgents implements Agents {
     { before, signal }: ForkConversation = {},
   ): Promise<AgentConversation> {
     throwIfCancelled(signal, 'The fork');
-    const source = this.#conversations.get(user, chat);
-    const { ledger, sandboxes } = this.#options;
-    const driver = this.#driver(source.driver);
-    const parts = { ledger, driver, conversations: this.#conversations, sandboxes: sandboxes.of(user) };
-    const work = async () => shown(await forkConversation(parts, { source, to, before, signal }));
-    return before === undefined ? await this.#alone(user, chat, work) : await work();
+    const conversations = this.#conversations;
+    conversations.get(user, chat);
+    refuseTaken(conversations, user, to);
+    const copy = async () => {
+      const source = conversations.get(user, chat);
+      const { ledger, sandboxes } = this.#options;
+      const parts = {
+        ledger,
+        driver: this.#driver(source.driver),
+        conversations,
+        sandboxes: sandboxes.of(user),
+      };
+      return shown(await forkConversation(parts, { source, to, before, signal }));
+    };
+    // In the order of their names: two forks never wait for each other.
+    const [first = to, second] = before === undefined ? [chat, to].toSorted() : [to];
+    const rest = second === undefined ? copy : () => this.#alone(user, second, copy);
+    return await this.#alone(user, first, rest);
   }
 
   async #stop(user: string, chat: string, { signal }: Cancel = {}): Promise<boolean> {
@@ -319,7 +315,7 @@ class HostedAgents implements Agents {
     const conversation = this.#conversations.find(user, chat);
     if (conversation === undefined) return false;
     this.#resumed.stop(user, chat);
-    await this.#starting.get(chatKey(user, chat));
+    await this.#starting.settled(user, chat);
     await this.#interrupt(user, chat);
     const driver = this.#driver(conversation.driver);
     await driver.stop?.(this.#conversations.state(conversation.id), this.#options.sandboxes.of(user), chat);
@@ -344,8 +340,4 @@ interface Begun {
   readonly conversation: number;
   readonly turn: string;
   readonly firstSeq: number;
-}
-
-function shown({ id: _, user: __, audience: ___, ...conversation }: ConversationRow): AgentConversation {
-  return conversation;
 }

@@ -220,7 +220,7 @@ export interface UserAgents {
    * Copies the conversation and its sandbox into a new chat: with `before`, the turns before that one and the files as
    * they were then; without it everything, which throws `agent_busy` while a turn runs. The tools that a person
    * allowed are asked about again. Throws `turn_not_found`, `snapshot_not_found` if the files of that time are not
-   * saved any more, and `sandbox_exists` if the new chat has a sandbox or a conversation.
+   * saved any more (or the state of its agent was not), and `sandbox_exists` if the new chat has a sandbox or a conversation.
    */
   fork(chat: string, to: string, options?: ForkConversation): Promise<AgentConversation>;
   /** The most recently active first. */

@@ -48,7 +48,7 @@ export interface WebhookDelivery {
   /** Sent as `webhook-id`. The same in every attempt, so that the server can recognise a repeated call. */
   readonly id: string;
   readonly event: WebhookEvent;
-  /** `failed`: every attempt failed, also the last one. */
+  /** `failed`: no attempt was accepted, and there is no further one. */
   readonly state: (typeof deliveryStates)[number];
   /** When the event happened. */
   readonly at: number;

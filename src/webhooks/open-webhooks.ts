@@ -55,9 +55,10 @@ export function openWebhooks(options: WebhooksOptions): Webhooks & AsyncDisposab
       const secret = secretNameOf(name);
       const hasSecret = secrets.list(user).some((each) => each.name === secret);
       const signingSecret = hasSecret ? null : newSigningSecret();
-      if (signingSecret !== null) secrets.set(user, secret, signingSecret);
       const isNew = !known.some((each) => each.name === name);
       table.set({ user, name, url: address.href, events: wanted, enabled }, events.latest);
+      // After the webhook: if the host is killed between them, the same call again makes and shows the secret.
+      if (signingSecret !== null) secrets.set(user, secret, signingSecret);
       events.emit(user, { type: 'webhook-change', webhook: name, change: isNew ? 'created' : 'changed' });
       sender.wake();
       const made = table.list(user).find((each) => each.name === name);
@@ -66,9 +67,10 @@ export function openWebhooks(options: WebhooksOptions): Webhooks & AsyncDisposab
       return { ...webhook, secret, signingSecret };
     },
     remove(user, name) {
-      const removed = table.remove(user, name);
-      if (!removed) return false;
+      if (!table.has(user, name)) return false;
+      // Before the webhook, which is there to be removed again if the host is killed between them.
       secrets.remove(user, secretNameOf(name));
+      table.remove(user, name);
       events.emit(user, { type: 'webhook-change', webhook: name, change: 'removed' });
       return true;
     },
@@ -90,6 +92,8 @@ class Sender {
   readonly #ended = new AbortController();
   readonly #calls = new Map<string, Promise<void>>();
   #reading: Promise<void> | undefined;
+  /** The number of the last event that was read. */
+  #last: number | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(table: WebhookTable, options: WebhooksOptions) {
@@ -108,13 +112,27 @@ class Sender {
     await Promise.all([this.#reading, ...this.#calls.values()]);
   }
 
+  /** Until the end of the host. After a failure of the ledger it goes on where it was. */
   async #read(): Promise<void> {
+    const { signal } = this.#ended;
+    while (!signal.aborted) {
+      try {
+        await this.#readOn();
+      } catch (error) {
+        this.#options.log.warn({ err: error }, 'Webhooks could not read the events; trying again.');
+        await pause(retryStoreMs, signal);
+      }
+    }
+  }
+
+  async #readOn(): Promise<void> {
     const { events, log } = this.#options;
     const { signal } = this.#ended;
-    let last = this.#table.position() ?? events.latest;
+    let last = this.#last ?? this.#table.position() ?? events.latest;
     let unwritten = 0;
     for await (const event of events.read(everyone, { after: last, signal })) {
       last = event.seq;
+      this.#last = last;
       if (event.type === 'gap') log.warn('Webhooks miss events that were deleted before they were read.');
       const stored = isWanted(event) && (await this.#store(event));
       unwritten = stored ? 0 : unwritten + 1;
@@ -176,18 +194,18 @@ class Sender {
     const nextAt = pauseMs === undefined ? null : Date.now() + pauseMs;
     try {
       this.#table.note(due, { state, nextAt, status, error });
-      if (status === gone) this.#disable(due);
+      // Its address no longer exists.
+      if (status === gone && this.#table.disable(due))
+        this.#options.events.emit(due.user, {
+          type: 'webhook-change',
+          webhook: due.name,
+          change: 'disabled',
+        });
     } catch (thrown) {
       if (!isGeodeError(thrown)) throw thrown;
       this.#options.log.warn({ err: thrown }, `The webhook ${due.name} was called, which was not stored.`);
       await pause(retryStoreMs, signal);
     }
-  }
-
-  /** Switches the webhook off, because its address no longer exists. */
-  #disable({ user, name }: DueDelivery): void {
-    this.#table.disable(user, name);
-    this.#options.events.emit(user, { type: 'webhook-change', webhook: name, change: 'disabled' });
   }
 
   /** A ledger that fails now is tried again at the next event or call. */

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { GeodeError } from '../base/errors.ts';
 import { closedRangeOf } from '../contract/egress-addresses.ts';
 import { hostOf } from '../contract/host-name.ts';
+import { lossOf } from '../egress/bindings/binding-request.ts';
 import { decide } from '../egress/policy/policy.ts';
 import type { EgressPolicy } from '../seams/egress.ts';
 
@@ -11,9 +12,6 @@ export interface WebhookAddress {
   readonly isPrivate: boolean;
 }
 
-/** Parameters that the way out removes from every call, because they hold credentials. */
-const lostParameters = ['key', 'api_key', 'access_token'];
-
 /** Throws for an address that may not be called. A name is checked again when it is resolved, at each call. */
 export function webhookAddress(text: string, allowed: EgressPolicy): WebhookAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -21,12 +19,13 @@ export function webhookAddress(text: string, allowed: EgressPolicy): WebhookAddr
     throw refused(text, 'it is not a URL', 'Use https:// with a host and a path.');
   if (url.username !== '' || url.password !== '' || url.hash !== '')
     throw refused(text, 'it has a user, a password or a fragment', 'Leave them out: each call is signed.');
-  const lost = lostParameters.find((name) => url.searchParams.has(name));
-  if (lost !== undefined)
-    throw refused(text, `its parameter ${lost} would not be sent`, 'Put the token into the path.');
+  // The way out removes parameters that hold credentials, and refuses what servers may read as another request.
+  const loss = lossOf(url);
+  if (loss !== undefined) throw refused(text, loss, 'Put tokens into the path, in letters and digits.');
   const host = hostOf(url.hostname) ?? url.hostname;
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-  const decision = decide(allowed, { host, port });
+  const http = { method: 'POST', path: url.pathname + url.search };
+  const decision = decide(allowed, { host, port, http });
   if (!decision.allowed) throw refused(text, decision.reason, 'Use another address.');
   const isPrivate = decision.private;
   const closed = isIP(host) === 0 ? undefined : closedRangeOf(host);

@@ -101,14 +101,16 @@ export class WebhookTable {
     );
   }
 
+  /** From the first webhook on there is a position, so that the next sender misses no event after it. */
   set(row: Pick<WebhookRow, 'user' | 'name' | 'url' | 'events' | 'enabled'>, since: number): void {
     const { user, name, url, events, enabled } = row;
-    this.#ledger.write(
-      (sql) => sql.run`INSERT INTO webhooks VALUES (${user}, ${name}, ${url}, ${JSON.stringify(events)},
+    this.#ledger.write((sql) => {
+      sql.run`INSERT INTO webhooks VALUES (${user}, ${name}, ${url}, ${JSON.stringify(events)},
           ${Number(enabled)}, ${Date.now()}, ${since}, 0, NULL)
         ON CONFLICT (user, name) DO UPDATE SET url = excluded.url, events = excluded.events,
-          enabled = excluded.enabled, last_error = NULL`,
-    );
+          enabled = excluded.enabled, last_error = NULL`;
+      sql.run`INSERT INTO webhook_position SELECT ${since} WHERE NOT EXISTS (SELECT 1 FROM webhook_position)`;
+    });
   }
 
   remove(user: User, name: string): boolean {
@@ -118,10 +120,13 @@ export class WebhookTable {
     });
   }
 
-  disable(user: User, name: string): void {
-    this.#ledger.write(
-      (sql) => sql.run`UPDATE webhooks SET enabled = 0 WHERE user = ${user} AND name = ${name}`,
-    );
+  /** Returns false if it is off already, or has another address by now. */
+  disable({ user, name, url }: DueDelivery): boolean {
+    return this.#ledger.write((sql) => {
+      const { changes } = sql.run`UPDATE webhooks SET enabled = 0
+        WHERE user = ${user} AND name = ${name} AND url = ${url} AND enabled = 1`;
+      return Number(changes) > 0;
+    });
   }
 
   /** The last event that was read; undefined if none was. */
@@ -181,11 +186,14 @@ export class WebhookTable {
     return typeof row?.next === 'number' ? row.next : undefined;
   }
 
-  note({ user, name, seq }: DueDelivery, { state, nextAt, status, error }: Attempt): void {
+  /** A failure at a former address is not stored; the next attempt uses the present address. */
+  note({ user, name, seq, url }: DueDelivery, { state, nextAt, status, error }: Attempt): void {
     this.#ledger.write((sql) => {
+      const { changes } = sql.run`UPDATE webhooks SET last_error = ${error}
+        WHERE user = ${user} AND name = ${name} AND url = ${url}`;
+      if (Number(changes) === 0 && state !== 'delivered') return;
       sql.run`UPDATE webhook_deliveries SET state = ${state}, attempts = attempts + 1, next_at = ${nextAt},
         status = ${status}, error = ${error} WHERE user = ${user} AND name = ${name} AND seq = ${seq}`;
-      sql.run`UPDATE webhooks SET last_error = ${error} WHERE user = ${user} AND name = ${name}`;
       sql.run`DELETE FROM webhook_deliveries WHERE user = ${user} AND name = ${name} AND seq IN (
         SELECT seq FROM webhook_deliveries WHERE user = ${user} AND name = ${name} AND state <> 'waiting'
         ORDER BY seq DESC LIMIT -1 OFFSET ${mostFinished})`;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { localUser } from '../../src/base/identity.ts';
 import { createClient, type GeodeClient } from '../../src/client/client.ts';
 import { unixTransport } from '../../src/client/unix-transport.ts';
 import type { AgentEvent } from '../../src/seams/agent.ts';
@@ -203,6 +204,18 @@ describe.skipIf(!bubblewrap.available)(`the built-in agent${skipped}`, patience,
     const events = await all(client.agents.send('cut', { text: 'say something' }));
     expect(shapesOf(events)).toEqual(['turn-start', 'text', 'answer-restart', 'text', 'usage', 'result']);
     expect(events.at(-1)).toMatchObject({ outcome: 'done', text: 'All of it is here.' });
+  });
+
+  it('while a chat is copied, its new chat takes no message; afterwards it continues the conversation', async () => {
+    replies.push({ text: 'Noted.' });
+    await all(client.agents.send('original', { text: 'note this' }));
+    const own = opened.host.agents.of(localUser);
+    const copying = own.fork('original', 'copied');
+    await expect(all(own.send('copied', { text: 'go on' }))).rejects.toMatchObject({ code: 'agent_busy' });
+    expect(await copying).toMatchObject({ chat: 'copied', turns: 1 });
+    replies.push({ text: 'I go on.' });
+    const events = await all(own.send('copied', { text: 'go on' }));
+    expect(events.at(-1)).toMatchObject({ outcome: 'done', text: 'I go on.' });
   });
 
   it('the next host continues a turn where the ended host left it', async () => {

@@ -16,12 +16,18 @@ export interface Receiver extends AsyncDisposable {
   /** The status of its answers from now on (0: it never answers), and a header with each. */
   answer: number;
   location: string | undefined;
+  /** Answers wait for it. */
+  hold: Promise<void> | undefined;
 }
 
 /** The server of a user: keeps what it gets. */
 export async function startReceiver(): Promise<Receiver> {
   const calls: Received[] = [];
-  const state: { answer: number; location: string | undefined } = { answer: 200, location: undefined };
+  const state: Pick<Receiver, 'answer' | 'location' | 'hold'> = {
+    answer: 200,
+    location: undefined,
+    hold: undefined,
+  };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -30,6 +36,7 @@ export async function startReceiver(): Promise<Receiver> {
       headers: request.headers,
       body: Buffer.concat(chunks).toString('utf8'),
     });
+    await state.hold;
     if (state.answer === 0) return;
     response.writeHead(state.answer, state.location === undefined ? {} : { location: state.location });
     response.end('{}');

@@ -152,6 +152,76 @@ describe('webhooks', { timeout: 300_000 }, () => {
     expect(await eventually(late, 'the error', patienceMs)).toBe('no answer within 0.3 s');
   });
 
+  it('a call goes to exactly the address of its webhook; an address that would change is refused', async () => {
+    await using receiver = await startReceiver();
+    await using world = await openWorld({ open: [receiver.port] });
+    const root = new URL('/', receiver.url).href;
+    const lost = ['?Key=abc', '?API_KEY=1', '?a=1;key=2', '?%6bey=1', '?_method=DELETE', 'a%2eb', 'a%5cb'];
+    for (const path of lost)
+      expect(() => world.webhooks.set('ann', 'ops', { url: root + path }), path).toThrow(
+        expect.objectContaining({ code: 'invalid_input' }),
+      );
+    const odd = ['a%2Bb', 'a%20b', 'caf%C3%A9', 'a+b', 'a;b/c', 'a//b?x=1&y=%20', '%zz', 'a%2fb/'];
+    for (const [at, path] of odd.entries()) world.webhooks.set('ann', `w${at}`, { url: root + path });
+    world.events.emit('ann', { type: 'sandbox-pause', ...body });
+    await eventually(async () => receiver.calls.length >= odd.length, 'every call', patienceMs);
+    expect(receiver.calls.map(({ path }) => path).toSorted()).toEqual(
+      odd.map((path) => `/${path}`).toSorted(),
+    );
+  });
+
+  it('an event before the first host that sends is sent by that host, also if it cannot read at first', async () => {
+    await using receiver = await startReceiver();
+    await using world = await openWorld({ open: [receiver.port], sends: false });
+    world.webhooks.set('ann', 'ops', { url: receiver.url });
+    world.events.emit('ann', { type: 'sandbox-pause', ...body });
+    world.ledger.write((sql) => sql.run`ALTER TABLE webhook_position RENAME TO away`);
+    await using _sender = world.another({ sends: true });
+    world.ledger.write((sql) => sql.run`ALTER TABLE away RENAME TO webhook_position`);
+    await eventually(async () => receiver.calls.length === 1, 'the call', patienceMs);
+  });
+
+  it('creating and removing can be repeated after a failure in the middle: no secret stays that nobody knows', async () => {
+    await using world = await openWorld({ open: [1] });
+    const { webhooks, ledger } = world;
+    const set = () => webhooks.set('ann', 'ops', { url: 'http://127.0.0.1:1/' }).signingSecret;
+    ledger.write(
+      (sql) =>
+        sql.run`CREATE TRIGGER no_webhook BEFORE INSERT ON webhooks BEGIN SELECT RAISE(ABORT, 'no'); END`,
+    );
+    expect(set).toThrow(expect.objectContaining({ code: 'ledger_failed' }));
+    ledger.write((sql) => sql.run`DROP TRIGGER no_webhook`);
+    expect(set()).toMatch(/^whsec_/);
+    ledger.write(
+      (sql) =>
+        sql.run`CREATE TRIGGER no_removal BEFORE DELETE ON egress_secrets BEGIN SELECT RAISE(ABORT, 'no'); END`,
+    );
+    expect(() => webhooks.remove('ann', 'ops')).toThrow(expect.objectContaining({ code: 'ledger_failed' }));
+    ledger.write((sql) => sql.run`DROP TRIGGER no_removal`);
+    expect(webhooks.remove('ann', 'ops')).toBe(true);
+    expect(set()).toMatch(/^whsec_/);
+  });
+
+  it('an answer of the former address changes nothing, and the call goes to the new one', async () => {
+    await using former = await startReceiver();
+    await using receiver = await startReceiver();
+    await using world = await openWorld({ open: [former.port, receiver.port] });
+    const { webhooks, events } = world;
+    const held = Promise.withResolvers<void>();
+    former.hold = held.promise;
+    former.answer = 410;
+    webhooks.set('ann', 'ops', { url: former.url });
+    events.emit('ann', { type: 'sandbox-pause', ...body });
+    await eventually(async () => former.calls.length === 1, 'the call of the former address', patienceMs);
+    webhooks.set('ann', 'ops', { url: receiver.url });
+    held.resolve();
+    const delivered = async () => webhooks.deliveries('ann', 'ops', 1)[0]?.state === 'delivered';
+    await eventually(delivered, 'the call of the new address', patienceMs);
+    expect(webhooks.list('ann')).toMatchObject([{ enabled: true, lastError: null }]);
+    expect(receiver.calls).toHaveLength(1);
+    expect(former.calls).toHaveLength(1);
+  });
+
   it('the queue is bounded, a removed address ends it, and nothing is sent while a webhook is off', async () => {
     await using receiver = await startReceiver();
     await using world = await openWorld({ open: [receiver.port] });
@@ -180,10 +250,12 @@ async function openWorld({
   open,
   denied = [],
   timeoutMs = 30_000,
+  sends = true,
 }: {
   readonly open: readonly number[];
   readonly denied?: readonly string[];
   readonly timeoutMs?: number;
+  readonly sends?: boolean;
 }) {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(temporaryFolder());
@@ -202,8 +274,9 @@ async function openWorld({
       denied: deny,
     }),
   );
-  const webhooks = opened.use(
+  const another = (given: { readonly sends: boolean }) =>
     openWebhooks({
+      ...given,
       ledger,
       events,
       log: noLog,
@@ -216,9 +289,8 @@ async function openWorld({
       },
       timeoutMs,
       mostWaiting: 3,
-      sends: true,
-    }),
-  );
+    });
+  const webhooks = opened.use(another({ sends }));
   const all = opened.move();
-  return { webhooks, events, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { webhooks, events, ledger, another, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }

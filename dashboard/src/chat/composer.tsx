@@ -67,6 +67,8 @@ export function Composer({ chat, isWorking, onSend, onStop, given, lastWords }: 
         return rest;
       });
     } catch (thrown) {
+      // A message that failed is not sent again by itself.
+      again.current = undefined;
       setError(thrown);
     } finally {
       setSending(false);

@@ -65,10 +65,24 @@ export function readBoundRequest(
   return { request: { host, port, http }, sent, override: overrideIn(sent.fields, target) };
 }
 
-/** For every reading of the path, it is below the upstream's own. */
+/** Why a binding with exactly this upstream would not send a call of it as it is written; undefined: it would. */
+export function lossOf(upstream: URL): string | undefined {
+  const target = readTarget(upstream.pathname + upstream.search);
+  if ('problem' in target) return target.problem;
+  if (hidesPath.test(target.path)) return 'its path has a backslash or an escaped dot';
+  const override = overrideIn([], target);
+  if (override !== undefined) return `${override} names another method or path`;
+  const key = target.query?.split('&').find((pair) => isKey(pair, undefined));
+  return key === undefined ? undefined : `its parameter ${headerNameOf(key)} would not be sent`;
+}
+
+const hidesPath = /(^|\/)\.{1,2}(\/|$)|\\|%2e|%5c/i;
+
+/** It is the upstream's own path, or below that in every reading. */
 function isBelow({ upstream }: Binding, path: string): boolean {
   const base = upstream.pathname.replace(/\/$/, '');
-  if (/(^|\/)\.{1,2}(\/|$)|\\|%2e|%5c/i.test(path)) return false;
+  if (hidesPath.test(path)) return false;
+  if (path === upstream.pathname) return true;
   const readings = readingsOf(path);
   return readings !== undefined && [...readings].every((one) => one === base || one.startsWith(`${base}/`));
 }
@@ -98,11 +112,14 @@ function pathWith({ query }: Binding, path: string, secret: string | undefined):
 
 function withoutKeys({ path, query }: RequestTarget, own: string | undefined): string {
   if (query === undefined) return path;
-  const names = new Set([...droppedQueries, ...(own === undefined ? [] : [own.toLowerCase()])]);
-  // Some servers split at semicolons, so a pair with a key behind a semicolon is dropped entirely.
-  const isKey = (pair: string) => pair.split(';').some((part) => names.has(headerNameOf(part).toLowerCase()));
   return `${path}?${query
     .split('&')
-    .filter((pair) => !isKey(pair))
+    .filter((pair) => !isKey(pair, own))
     .join('&')}`;
+}
+
+/** Some servers split at semicolons, so a pair with a key behind a semicolon is dropped entirely. */
+function isKey(pair: string, own: string | undefined): boolean {
+  const names = new Set([...droppedQueries, ...(own === undefined ? [] : [own.toLowerCase()])]);
+  return pair.split(';').some((part) => names.has(headerNameOf(part).toLowerCase()));
 }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { GeodeError, isGeodeError } from '../../base/errors.ts';
 import type { WallsFreezer } from '../freezer.ts';
 
-/** Longer than a caller waits for a pause or its end. */
+/** Longer than the deadline of a pause or resume. A change that follows waits until this one has ended. */
 const changeDeadlineMs = 20_000;
 
 /** A sandbox with its own kernel, through `runsc`. */
@@ -68,11 +68,17 @@ export async function isPausedByGvisor(sandbox: GvisorSandbox, signal: AbortSign
  * in the middle of a system call: on the platform systrap such a program can end with a segmentation fault.
  */
 export function gvisorFreezer(sandbox: GvisorSandbox): WallsFreezer {
+  let last: Promise<unknown> = Promise.resolve();
   // A cancel does not kill the program of a change that has begun: the kernel could be paused by then, and the file with
-  // its state not say so.
-  const change = (verb: 'pause' | 'resume') => runsc(sandbox, [verb], AbortSignal.timeout(changeDeadlineMs));
+  // its state not say so. The next change waits for it, so that a cancelled pause does not land after its undo.
+  const change = async (verb: 'pause' | 'resume') => {
+    const running = runsc(sandbox, [verb], AbortSignal.timeout(changeDeadlineMs));
+    last = running.catch(() => {});
+    await running;
+  };
   return {
     async pause(signal) {
+      await last;
       const state = await stateOf(sandbox, signal);
       if (state === 'paused') return;
       if (state === 'stopped') throw new GeodeError('sandbox_gone', 'The sandbox has ended.');
@@ -80,6 +86,7 @@ export function gvisorFreezer(sandbox: GvisorSandbox): WallsFreezer {
       await change('pause');
     },
     async resume(signal) {
+      await last;
       if ((await stateOf(sandbox, signal)) !== 'paused') return;
       signal.throwIfAborted();
       await change('resume');
