@@ -117,47 +117,51 @@ export function agentTurns(scene: DriverScene, more: (stage: () => Stage) => voi
 
 /** A test for every driver about the copy of a conversation; part of a suite of `agentTurns`. */
 export function agentForks(scene: DriverScene, stage: () => Stage): void {
+  let tries = 0;
   it('a fork has the conversation and the files before a turn, or all of them, and goes its own way', async () => {
     const { steps, client, server } = stage();
+    // A second try has other names and words than the first.
+    tries += 1;
+    const [forked, early, late] = [`forked${tries}`, `early${tries}`, `late${tries}`];
+    const which = `which files do you know, try ${tries}`;
     for (const word of ['first', 'second'])
       steps[`write the ${word} file`] = [
         { text: '', calls: [scene.write(`${word}.txt`, `${word}\n`)] },
         { text: `The ${word} file is there.` },
       ];
-    steps['which files do you know'] = [{ text: 'I look back.' }];
-    const first = await stage().send('forked', 'write the first file');
-    const [second] = await stage().send('forked', 'write the second file');
-    const early = await client.agents.fork('forked', 'early', { before: second?.turn });
-    expect(early).toMatchObject({ chat: 'early', driver: scene.driver, state: 'idle', turns: 1, cost: 0 });
+    steps[which] = [{ text: 'I look back.' }];
+    const first = await stage().send(forked, 'write the first file');
+    const [second] = await stage().send(forked, 'write the second file');
+    const facts = await client.agents.fork(forked, early, { before: second?.turn });
+    expect(facts).toMatchObject({ chat: early, driver: scene.driver, state: 'idle', turns: 1, cost: 0 });
     const filesOf = async (chat: string) =>
       (await client.sandboxes.of(chat).files.list('.')).entries
         .map(({ name }) => name)
         .filter((name) => name.endsWith('.txt'));
-    expect(await filesOf('early')).toEqual(['first.txt']);
-    const copied = await all(client.agents.events('early'));
+    expect(await filesOf(early)).toEqual(['first.txt']);
+    const copied = await all(client.agents.events(early));
     expect(shapesOf(copied)).toEqual(shapesOf(first));
     expect(copied[0]).toMatchObject({ message: 'write the first file' });
-    const late = await client.agents.fork('forked', 'late');
-    expect(late.turns).toBe(2);
-    expect((await filesOf('late')).sort()).toEqual(['first.txt', 'second.txt']);
-    expect((await stage().send('early', 'which files do you know')).at(-1)).toMatchObject({
+    expect((await client.agents.fork(forked, late)).turns).toBe(2);
+    expect((await filesOf(late)).sort()).toEqual(['first.txt', 'second.txt']);
+    expect((await stage().send(early, which)).at(-1)).toMatchObject({
       outcome: 'done',
     });
-    const ofEarly = promptsWith(server, 'which files do you know');
+    const ofEarly = promptsWith(server, which);
     expect(ofEarly).toContainEqual(expect.stringContaining('The first file is there.'));
     expect(ofEarly.join()).not.toContain('second file');
-    expect((await stage().send('late', 'which files do you know')).at(-1)).toMatchObject({ outcome: 'done' });
-    expect(promptsWith(server, 'which files do you know').join()).toContain('The second file is there.');
+    expect((await stage().send(late, which)).at(-1)).toMatchObject({ outcome: 'done' });
+    expect(promptsWith(server, which).join()).toContain('The second file is there.');
     // The original knows nothing of its copies.
-    expect(await client.agents.get('forked')).toMatchObject({ turns: 2 });
-    expect(await filesOf('forked')).toHaveLength(2);
+    expect(await client.agents.get(forked)).toMatchObject({ turns: 2 });
+    expect(await filesOf(forked)).toHaveLength(2);
     const refused = (chat: string, to: string, before?: string) =>
       client.agents.fork(chat, to, { before }).catch((error) => error.code);
-    expect(await refused('forked', 'early')).toBe('sandbox_exists');
-    expect(await refused('forked', 'new', 'no-such-turn')).toBe('turn_not_found');
+    expect(await refused(forked, early)).toBe('sandbox_exists');
+    expect(await refused(forked, 'new', 'no-such-turn')).toBe('turn_not_found');
     expect(await refused('nobody', 'new')).toBe('agent_not_found');
     // The files before a copied turn belong to the original.
-    expect(await refused('late', 'new', (await all(client.agents.events('late')))[0]?.turn)).toBe(
+    expect(await refused(late, 'new', (await all(client.agents.events(late)))[0]?.turn)).toBe(
       'snapshot_not_found',
     );
     expect((await client.sandboxes.list()).map(({ chat }) => chat)).not.toContain('new');

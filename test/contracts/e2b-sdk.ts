@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { Sandbox as CodeSandbox } from '@e2b/code-interpreter';
@@ -209,7 +210,8 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
 
       it('API-2: sends keepalives while a command is silent, at the requested interval', async () => {
         // It is silent until a keepalive has come.
-        const wait = 'until [ -e heard ]; do sleep 0.1; done';
+        const heard = `heard-${randomUUID()}`;
+        const wait = `until [ -e ${heard} ]; do sleep 0.1; done`;
         const call = JSON.stringify({ process: { cmd: '/bin/sh', args: ['-c', wait] }, stdin: false });
         const head = Buffer.alloc(5);
         head.writeUInt32BE(call.length, 1);
@@ -229,7 +231,7 @@ export function e2bSdk(wall: Wall, has: { readonly javascript: boolean; readonly
           stream += piece;
           if (isHeard || !stream.includes('"keepalive":{}')) continue;
           isHeard = true;
-          await sandbox.files.write('heard', '');
+          await sandbox.files.write(heard, '');
         }
         expect(isHeard).toBe(true);
         expect(stream).toContain('"exitCode":0');

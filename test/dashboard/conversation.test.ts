@@ -1,7 +1,7 @@
 /** A conversation: work as lines, denial with its reason, undo, fork, files, links to messages. */
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { eventually } from '../contracts/harness.ts';
 import type { Reply } from '../fixtures/model-server/model-server.ts';
 import { dropFile } from './drop-file.ts';
@@ -16,7 +16,8 @@ const reason = 'Take the copy in the cache instead.';
 const prompts: string[] = [];
 const listed = '# The plan\n\nIt is **bold**.\n\n```js\nconst answer = 42;\n```\n\nThat is the end of it.';
 const streamed = { pieceLength: 6, held: listed.indexOf('That is') / 6 };
-const rest = Promise.withResolvers<void>();
+let rest = Promise.withResolvers<void>();
+let tries = 0;
 const ask = (host: string) =>
   ['python3', '-c', `import urllib.request\nurllib.request.urlopen("http://${host}/", timeout=300)`] as const;
 
@@ -63,7 +64,7 @@ function answer({ prompt }: { readonly prompt: string }): Reply {
 
 const question = 'Which branch is it for?';
 /** A connection waits this long for a person. */
-const settings = { GEODE_EGRESS_ASK_TIMEOUT: '20' };
+const settings = { GEODE_EGRESS_ASK_TIMEOUT: '40', GEODE_AGENTS_STEPS: '500' };
 
 describeDashboard('UI-2: a conversation of the dashboard, in Chromium', { answer, settings }, (scene) => {
   const { go, heading, field, button } = scene;
@@ -72,6 +73,17 @@ describeDashboard('UI-2: a conversation of the dashboard, in Chromium', { answer
     await composer(page).fill(words);
     await page.keyboard.press('Enter');
   };
+
+  // A second try of a test starts without what the first one left open, and its things have other names.
+  beforeEach(async () => {
+    const { agents, approvals } = scene.world.client;
+    tries += 1;
+    rest.resolve();
+    rest = Promise.withResolvers();
+    await scene.page.unrouteAll({ behavior: 'ignoreErrors' });
+    for (const { chat } of await agents.list()) await agents.interrupt(chat);
+    for (const { id } of await approvals.list()) await approvals.decide(id, { decision: 'deny' });
+  });
 
   test('a change of a file is one line with its counts, opens as a diff, and can be undone after a look', async () => {
     const { page, world } = scene;
@@ -160,7 +172,7 @@ describeDashboard('UI-2: a conversation of the dashboard, in Chromium', { answer
 
   test('a message steers the agent at work: by Ctrl-Enter, or from the queue', async () => {
     const { page } = scene;
-    await go('chat/talk');
+    await go(`chat/steer${tries}`);
     await say('work on');
     await page
       .getByRole('button', { name: /(Ran|Running) sleep 1/ })
@@ -182,7 +194,7 @@ describeDashboard('UI-2: a conversation of the dashboard, in Chromium', { answer
 
   test('a card of an approval: failed and sent again, deciding, allowed once, for the sandbox, a question', async () => {
     const { page } = scene;
-    await go('chat/asks');
+    await go(`chat/asks${tries}`);
     await say('try the phone');
     await button('Allow once').waitFor();
     const decisions = '**/api/v1/approvals/*';
@@ -214,22 +226,22 @@ describeDashboard('UI-2: a conversation of the dashboard, in Chromium', { answer
   test('the inbox keeps what became of a question: denied, expired, withdrawn with its sandbox', async () => {
     const { page, world } = scene;
     const sandbox = world.client.sandboxes.of('demo');
+    const [lateHost, goneHost, gone] = [`late${tries}.invalid`, `gone${tries}.invalid`, `gone${tries}`];
     await sandbox.egress.ask(true);
-    const late = sandbox.exec({ argv: ask('late.invalid'), timeoutMs: null });
+    const late = sandbox.exec({ argv: ask(lateHost), timeoutMs: null });
     await go('inbox');
-    await page.getByText('late.invalid').first().waitFor();
+    await page.getByText(lateHost).first().waitFor();
     expect((await late).exitCode).not.toBe(0);
     const line = (host: string) => page.getByRole('group').filter({ hasText: host });
-    await line('late.invalid')
-      .getByText(/^Expired after 20.*, so it was denied/)
+    await line(lateHost)
+      .getByText(/^Expired after 40.*, so it was denied/)
       .waitFor();
-    await world.client.sandboxes.getOrCreate('gone');
-    const gone = world.client.sandboxes.of('gone');
-    await gone.egress.ask(true);
-    await gone.spawn({ argv: ask('gone.invalid'), timeoutMs: null });
-    await page.getByText('gone.invalid').first().waitFor();
-    await world.client.sandboxes.remove('gone');
-    await line('gone.invalid').getByText('Withdrawn, the request ended').waitFor();
+    await world.client.sandboxes.getOrCreate(gone);
+    await world.client.sandboxes.of(gone).egress.ask(true);
+    await world.client.sandboxes.of(gone).spawn({ argv: ask(goneHost), timeoutMs: null });
+    await page.getByText(goneHost).first().waitFor();
+    await world.client.sandboxes.remove(gone);
+    await line(goneHost).getByText('Withdrawn, the request ended').waitFor();
     await line('curl').getByText('Denied by you').first().waitFor();
     await sandbox.egress.ask(false);
   });
@@ -237,30 +249,31 @@ describeDashboard('UI-2: a conversation of the dashboard, in Chromium', { answer
   test('a chat is forked before a message: with the history and the files of that time, and the message to send again', async () => {
     const { page, world } = scene;
     const { sandboxes } = world.client;
+    const [story, branch] = [`story${tries}`, `branch${tries}`];
     await go('chat');
-    await field('Name of the chat').fill('story');
+    await field('Name of the chat').fill(story);
     await say('write the poem');
-    await heading('story');
+    await heading(story);
     await page.getByText('written').first().waitFor();
     await say('only talk');
     await page.getByText('We talk.').first().waitFor();
-    await sandboxes.of('story').files.write('later.txt', 'later');
+    await sandboxes.of(story).files.write('later.txt', 'later');
     const own = page.getByRole('listitem').filter({ has: page.getByText('only talk', { exact: true }) });
     await own.getByRole('button', { name: 'Fork before this message' }).click();
-    await field('Name of the new chat').fill('branch');
+    await field('Name of the new chat').fill(branch);
     await page.getByRole('dialog').getByRole('button', { name: 'Fork before this message' }).click();
-    await heading('branch');
+    await heading(branch);
     await page.getByText('written').first().waitFor();
-    expect(await page.getByText('We talk.').count()).toBe(0);
+    await expect.poll(() => page.getByText('We talk.').count(), { timeout: waitMs }).toBe(0);
     await expect.poll(() => composer(page).inputValue(), { timeout: waitMs }).toBe('only talk');
-    expect(await sandboxes.of('branch').files.exists('poem.txt')).toBe(true);
-    expect(await sandboxes.of('branch').files.exists('later.txt')).toBe(false);
+    expect(await sandboxes.of(branch).files.exists('poem.txt')).toBe(true);
+    expect(await sandboxes.of(branch).files.exists('later.txt')).toBe(false);
     await composer(page).press('Enter');
     await page.getByText('We talk.').first().waitFor();
     // The agent of the fork remembers the poem, and reads the message once.
     expect(prompts.at(-1)).toContain('write the poem');
     expect(prompts.at(-1)?.split('only talk')).toHaveLength(2);
-    expect(await world.client.agents.get('story')).toMatchObject({ turns: 2 });
+    expect(await world.client.agents.get(story)).toMatchObject({ turns: 2 });
   });
 
   test('an approval is allowed on a phone', async () => {

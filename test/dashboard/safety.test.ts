@@ -107,7 +107,7 @@ describeDashboard(
         if (other !== name) expect(pictures.get(other)?.equals(picture), name).toBe(false);
       }
       await phone.context().close();
-    }, 600_000);
+    }, 1_800_000);
 
     test('UI-4: the list of pages has every page that the places and the settings lead to', async () => {
       const { page } = scene;
@@ -123,15 +123,13 @@ describeDashboard(
       ]) {
         await go(path);
         await settled(page);
-        for (const link of await page.locator('a[href^="#/"]').all())
-          found.add(
-            (await link.getAttribute('href'))
-              ?.slice(2)
-              .split('/')
-              .slice(0, 3)
-              .join('/')
-              .replace(/\/overview$/, '') ?? '',
-          );
+        const addresses = await page
+          .locator('a[href^="#/"]')
+          .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
+        for (const address of addresses) {
+          const parts = address.slice(2).split('/').slice(0, 3);
+          found.add(parts.join('/').replace(/\/overview$/, ''));
+        }
       }
       // Things of other chats, single runs, notebooks and entries are pages of the same kinds.
       const kinds = [...found].filter((path) =>

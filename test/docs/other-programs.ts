@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { inTurn } from '../engine/in-turn.ts';
 import { claudeCode } from '../fixtures/agent-programs.ts';
 import { root } from './shell-words.ts';
 
@@ -60,19 +61,25 @@ async function helpOf(program: string, words: readonly string[]): Promise<string
   const texts = subjects.map((subject) => {
     const args = program === 'curl' ? ['--help', ...subject] : [...subject, '--help'];
     const key = [program, ...args].join(' ');
-    const text = asked.get(key) ?? output(program, args);
+    const text = asked.get(key) ?? helpInTurn(program, args);
     asked.set(key, text);
-    return text;
+    return text.then((said) => {
+      if (said === '') asked.delete(key);
+      return said;
+    });
   });
   return (await Promise.all(texts)).join('\n').trim();
 }
+
+/** One program at a time: some of them need much memory. */
+const helpInTurn = inTurn(output);
 
 async function output(program: string, args: readonly string[]): Promise<string> {
   const claude = program === 'claude' ? await claudeCode() : undefined;
   const here = claude?.available ? join(claude.folder, program) : program;
   const PATH = `${join(root, 'node_modules/.bin')}:${process.env.PATH}`;
   return new Promise((done) => {
-    const options = { env: { ...process.env, PATH }, timeout: 120_000, maxBuffer: 10e6 };
+    const options = { env: { ...process.env, PATH }, timeout: 300_000, maxBuffer: 10e6 };
     execFile(here, args, options, (_, stdout, stderr) => done(`${stdout}${stderr}`));
   });
 }
