@@ -9,14 +9,12 @@ import { difference, examplesIn } from './docs/console-blocks.ts';
 import { reasonForNoWorld, runCommands } from './docs/world.ts';
 import { installPackages, whyNoPackages } from './engine/apt.ts';
 import { locked } from './engine/lock.ts';
+import { programsOfDocs } from './engine/toolchains.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { bubblewrap } = inject('engines');
 const reason = bubblewrap.available ? reasonForNoWorld() : bubblewrap.reason;
-
-/** Packages of the programs whose help is read. */
-const programsOfDocs = ['docker-compose', 'debootstrap', 'systemd', 'python3-pip', 'curl', 'git'];
 
 const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root })
   .sort()
