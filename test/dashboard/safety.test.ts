@@ -5,7 +5,7 @@ import { accessibilityProblems } from './accessibility.ts';
 import { everyPage } from './every-page.ts';
 import { inFourForms } from './four-forms.ts';
 import { reviewPicture } from './picture.ts';
-import { describeDashboard, overflow, phoneForm, settled } from './scene.ts';
+import { describeDashboard, hiddenTabs, overflow, phoneForm, settled } from './scene.ts';
 import { waitMs } from './world.ts';
 
 describeDashboard(
@@ -96,6 +96,8 @@ describeDashboard(
           problems.push(`${name}: ${problem}`);
         const wider = Number(await shown.page.evaluate(overflow));
         if (wider > 0) problems.push(`${name}: ${wider} px too wide`);
+        const hidden = Number(await shown.page.evaluate(hiddenTabs));
+        if (hidden > 0) problems.push(`${name}: ${hidden} current tabs out of view`);
         pictures.set(name, await reviewPicture(shown.page, name));
       });
       expect(problems).toEqual([]);

@@ -112,6 +112,12 @@ export function describeDashboard(
 /** How many pixels a page is wider than its window. */
 export const overflow = 'document.documentElement.scrollWidth - innerWidth';
 
+/** How many current tabs are not wholly in view in their row. */
+export const hiddenTabs = `[...document.querySelectorAll('.tabs > [aria-current="page"]')].filter((tab) => {
+  const [own, row] = [tab, tab.parentElement].map((each) => each.getBoundingClientRect());
+  return own.width > 0 && (own.left < row.left - 1 || own.right > row.right + 1);
+}).length`;
+
 export const phoneForm = { viewport: { width: 390, height: 780 }, hasTouch: true } as const;
 
 /** Waits until all requests of the page are answered. */
