@@ -117,7 +117,7 @@ export function withSpan<T>(span: Span | undefined, work: () => T): T {
   return span === undefined ? work() : current.run(span, work);
 }
 
-/** A part of the current span, which the caller ends; undefined if there is none. */
+/** A part of the current span, which the caller ends. Undefined if no span is current. */
 export function startSpan(name: string, options?: SpanOptions): Span | undefined {
   return current.getStore()?.child(name, options);
 }

@@ -16,7 +16,7 @@ export interface TelemetrySettings {
 
 const defaultTimeoutMs = 10_000;
 
-/** Undefined: no traces. `problem`: a variable has a value that cannot be used, so there are none either. */
+/** Undefined: no traces. `problem`: no traces, because a variable has a value that cannot be used. */
 export function telemetrySettings(
   { telemetry }: Pick<Config, 'telemetry'>,
   machine: Pick<Machine, 'variable'>,

@@ -186,7 +186,7 @@ export interface SandboxStatus {
   readonly activeAt: number;
   readonly keptUntil: number;
   readonly thinkingUntil: number;
-  /** Of a running sandbox that answered at once, in a list that asked for it. */
+  /** A list that asks for it gets this of each running sandbox that answers at once. */
   readonly usage?: SandboxUsage;
 }
 

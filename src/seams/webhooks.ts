@@ -53,7 +53,7 @@ export interface WebhookDelivery {
   /** When the event happened. */
   readonly at: number;
   readonly attempts: number;
-  /** The next attempt; null if there is none. */
+  /** The time of the next attempt; null after the last one. */
   readonly nextAt: number | null;
   /** HTTP status of the latest answer; null without one. */
   readonly status: number | null;
@@ -67,7 +67,7 @@ export interface Webhooks {
    * `invalid_input` for an address that may not be called, `too_many_webhooks` if the user has the most already.
    */
   set(user: User, name: string, webhook: NewWebhook): Webhook & { readonly signingSecret: string | null };
-  /** With its stored calls. Returns false if there was none. */
+  /** Removes the stored calls of the webhook too. Returns false if no webhook has this name. */
   remove(user: User, name: string): boolean;
   /** Newest first. Throws `webhook_not_found`. */
   deliveries(user: User, name: string, limit: number): readonly WebhookDelivery[];

@@ -46,7 +46,7 @@ class Queue {
   readonly #most: Bound;
   readonly #spans: WrittenSpan[] = [];
   bytes = 0;
-  /** Of the oldest spans. */
+  /** How often the oldest spans were tried. */
   tries = 0;
 
   constructor(source: SpanSource, most: Bound) {

@@ -35,7 +35,7 @@ const mostLinks = 32;
 const longestKey = 256;
 const longestText = 4_096;
 const deepestValue = 4;
-/** Of a span, and of its resource with the scope. */
+/** A span may have this many bytes, and so may its resource with the scope. */
 const mostBytes = 16 * 1024;
 /** Attributes, values in values, events and links of a request. */
 const mostParts = 50_000;

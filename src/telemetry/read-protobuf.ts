@@ -53,7 +53,7 @@ const resourceSpans: Message = () => ({
 });
 const request: Message = () => ({ 1: ['resourceSpans', 'list', resourceSpans] });
 
-/** Of one request, so that a small one cannot become a large object. */
+/** A request may have this many fields, so that a small one cannot become a large object. */
 const mostFields = 200_000;
 const deepest = 24;
 
